@@ -48,6 +48,7 @@ import carillon.api.ui.UiRoutes;
 import carillon.api.work.WorkRoutes;
 import carillon.model.target.BrokerTargetRules;
 import carillon.model.target.HttpTargetRules;
+import carillon.store.ApiStore;
 import io.helidon.http.DirectHandler;
 import io.helidon.http.encoding.ContentEncodingContext;
 import io.helidon.webserver.ErrorHandling;
@@ -94,13 +95,13 @@ public final class HttpApi implements AutoCloseable {
   /** What all requests of a node have in common. */
   record Shared(DatabaseGate database, Stats stats, Broadcast broadcast, AtomicBoolean stopping) {
 
-    static Shared of(Stores stores, int databaseRequests, InstantSource clock) {
-      DatabaseGate database = new DatabaseGate(stores.db(), databaseRequests);
-      Stats stats = new Stats(stores.stats(), stores.activity(), database, System::nanoTime);
+    static Shared of(ApiStore store, int databaseRequests, InstantSource clock) {
+      DatabaseGate database = new DatabaseGate(store.db(), databaseRequests);
+      Stats stats = new Stats(store.stats(), store.activityReader(), database, System::nanoTime);
       return new Shared(
           database,
           stats,
-          new Broadcast(stores.events(), stores.keys(), stats::json, database, clock),
+          new Broadcast(store.events(), store.keys(), stats::json, database, clock),
           new AtomicBoolean());
     }
   }
@@ -113,33 +114,33 @@ public final class HttpApi implements AutoCloseable {
    */
   public static HttpApi start(
       ApiConfig config,
-      Stores stores,
+      ApiStore store,
       HttpTargetRules targetRules,
       Health health,
       PrometheusMeterRegistry metrics,
       InstantSource clock) {
     SlowClients slowClients = new SlowClients(SlowClients.PATIENCE, most(config), metrics);
-    return start(config, stores, targetRules, health, metrics, clock, slowClients);
+    return start(config, store, targetRules, health, metrics, clock, slowClients);
   }
 
   /** The same with other limits for clients. */
   static HttpApi start(
       ApiConfig config,
-      Stores stores,
+      ApiStore store,
       HttpTargetRules targetRules,
       Health health,
       PrometheusMeterRegistry metrics,
       InstantSource clock,
       SlowClients slowClients) {
     refuseTakenPort(config.bind(), config.port());
-    Shared shared = Shared.of(stores, config.databaseRequests(), clock);
+    Shared shared = Shared.of(store, config.databaseRequests(), clock);
     Gauge.builder("carillon.streams", shared.broadcast(), Broadcast::streams)
         .description("clients that watch what happens through this node")
         .register(metrics);
-    Auth auth = new Auth(config.adminKeyHash(), stores.keys(), stores.tenants(), shared.database());
+    Auth auth = new Auth(config.adminKeyHash(), store.keys(), store.tenants(), shared.database());
     FrontDoor door =
         new FrontDoor(
-            endpoints(config, stores, shared, targetRules, health, metrics, clock),
+            endpoints(config, store, shared, targetRules, health, metrics, clock),
             auth,
             new BodyMemory(new SpillDirectories(config.dataDirectory())).measuredBy(metrics),
             metrics,
@@ -165,41 +166,41 @@ public final class HttpApi implements AutoCloseable {
 
   static Endpoints endpoints(
       ApiConfig config,
-      Stores stores,
+      ApiStore store,
       Shared shared,
       HttpTargetRules targetRules,
       Health health,
       PrometheusMeterRegistry metrics,
       InstantSource clock) {
     DatabaseGate database = shared.database();
-    Idempotency once = new Idempotency(database, stores.replies());
+    Idempotency once = new Idempotency(database, store.replies());
     Paging lists = new Paging(new Cursors(config.secret()));
     TargetFields targets =
         new TargetFields(targetRules, new BrokerFields(new BrokerTargetRules(config.brokers())));
     TaskFields tasks = new TaskFields(targets, clock);
-    PayloadSchemas schemas = new PayloadSchemas(stores.types());
+    PayloadSchemas schemas = new PayloadSchemas(store.types());
     List<Endpoint> all = new ArrayList<>(operate(config, health, metrics).endpoints());
     if (!config.servesTasks()) {
       return new Endpoints(all, "this node has no API: send requests to a node with the role api");
     }
     all.addAll(new UiRoutes().endpoints());
-    all.addAll(new TaskRoutes(stores.tasks(), tasks, schemas, database, once, lists).endpoints());
-    all.addAll(new BulkRoutes(stores.tasks(), once, lists).endpoints());
-    all.addAll(new TaskListRoutes(stores.tasks(), stores.schedules(), database, lists).endpoints());
-    all.addAll(new BatchRoutes(stores.tasks(), tasks, schemas, once).endpoints());
+    all.addAll(new TaskRoutes(store.tasks(), tasks, schemas, database, once, lists).endpoints());
+    all.addAll(new BulkRoutes(store.tasks(), once, lists).endpoints());
+    all.addAll(new TaskListRoutes(store.tasks(), store.schedules(), database, lists).endpoints());
+    all.addAll(new BatchRoutes(store.tasks(), tasks, schemas, once).endpoints());
     all.addAll(
-        new DeadLetterRoutes(stores.deadLetters(), stores.redrives(), database, once, lists)
+        new DeadLetterRoutes(store.deadLetters(), store.redrives(), database, once, lists)
             .endpoints());
-    all.addAll(new RedriveRoutes(stores.redrives(), database, once, lists).endpoints());
-    all.addAll(new BackfillRoutes(stores.backfills(), database, once, lists).endpoints());
-    all.addAll(new AuditRoutes(stores.audit(), database, lists).endpoints());
+    all.addAll(new RedriveRoutes(store.redrives(), database, once, lists).endpoints());
+    all.addAll(new BackfillRoutes(store.backfills(), database, once, lists).endpoints());
+    all.addAll(new AuditRoutes(store.audit(), database, lists).endpoints());
     all.addAll(
-        new RestoreRoutes(stores.restores(), new ArchiveFields(targets, clock), database, once)
+        new RestoreRoutes(store.restores(), new ArchiveFields(targets, clock), database, once)
             .endpoints());
-    all.addAll(new TypeRoutes(stores.types(), targets, database, once, lists).endpoints());
+    all.addAll(new TypeRoutes(store.types(), targets, database, once, lists).endpoints());
     all.addAll(
         new ScheduleRoutes(
-                stores.schedules(),
+                store.schedules(),
                 new ScheduleFields(targets),
                 schemas,
                 database,
@@ -208,17 +209,17 @@ public final class HttpApi implements AutoCloseable {
                 clock)
             .endpoints());
     all.addAll(new PreviewRoute(clock).endpoints());
-    all.addAll(new WorkRoutes(stores.pullQueue(), once, shared.stopping()::get).endpoints());
-    all.addAll(new KeyRoutes(stores.keys(), database, lists, clock).endpoints());
+    all.addAll(new WorkRoutes(store.pullQueue(), once, shared.stopping()::get).endpoints());
+    all.addAll(new KeyRoutes(store.keys(), database, lists, clock).endpoints());
     all.addAll(new MeRoute(config.version()).endpoints());
-    all.addAll(new ClusterRoutes(stores.cluster(), database, config.bind()).endpoints());
-    all.addAll(new StorageRoute(stores.storage(), database).endpoints());
+    all.addAll(new ClusterRoutes(store.cluster(), database, config.bind()).endpoints());
+    all.addAll(new StorageRoute(store.storage(), database).endpoints());
     all.addAll(
         new StatsRoutes(
-                shared.stats(), stores.stats(), stores.activity(), stores.tenants(), database)
+                shared.stats(), store.stats(), store.activityReader(), store.tenants(), database)
             .endpoints());
     all.addAll(new EventRoutes(shared.broadcast()).endpoints());
-    all.addAll(new TenantRoutes(stores.tenants(), targets, database, lists).endpoints());
+    all.addAll(new TenantRoutes(store.tenants(), targets, database, lists).endpoints());
     return new Endpoints(all, "there is nothing at this path");
   }
 

@@ -7,26 +7,29 @@ import java.time.Instant;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What is due and waits, and what has died, looked up when somebody asks, but not more often than
- * every few seconds, and more seldom where a look is long.
+ * Gauges of due tasks and dead letters. A scrape queries them at most every few seconds, and less
+ * often the longer the query takes.
  */
 final class BacklogGauge {
 
-  private static final Duration FRESH = Duration.ofSeconds(5);
+  private static final Duration MIN_AGE = Duration.ofSeconds(5);
 
-  /** Times what a look took: it steps over all that was claimed while an old snapshot is held. */
-  private static final int RESTS = 100;
+  /**
+   * A result is kept for this many times the query's duration: while a transaction holds an old
+   * snapshot, the query steps over the entries of all tasks claimed since.
+   */
+  private static final int AGE_FACTOR = 100;
 
-  private static final Duration STALEST = Duration.ofSeconds(15);
+  private static final Duration MAX_AGE = Duration.ofSeconds(15);
 
-  /** Counting stops there: a longer line is simply long. */
-  private static final int MOST = 10_000;
+  /** Counting stops here. */
+  private static final int MAX_COUNT = 10_000;
 
   private final Backlog backlog;
   private final DbClock clock;
   private Backlog.@Nullable Length length; // guarded by this
   private long groups; // guarded by this
-  private Instant lookedAt = Instant.EPOCH; // guarded by this
+  private Instant readAt = Instant.EPOCH; // guarded by this
   private Instant freshUntil = Instant.EPOCH; // guarded by this
 
   BacklogGauge(Backlog backlog, DbClock clock) {
@@ -36,13 +39,13 @@ final class BacklogGauge {
 
   void register(Metrics metrics) {
     metrics.gauge(
-        "backlog.due", "tasks that are due and wait, counted up to " + MOST, () -> read().due());
+        "backlog.due", "due tasks waiting, counted up to " + MAX_COUNT, () -> read().due());
     metrics.gauge(
         "backlog.oldest.seconds",
-        "how long the first of them had waited when it was looked up",
+        "how long the oldest due task had waited when it was counted",
         this::oldest);
     metrics.gauge(
-        "dead.letter.groups", "kinds of dead letters, counted up to " + MOST, this::groups);
+        "dead.letter.groups", "groups of dead letters, counted up to " + MAX_COUNT, this::groups);
   }
 
   private synchronized double groups() {
@@ -50,10 +53,10 @@ final class BacklogGauge {
     return groups;
   }
 
-  /** Not until now: it may have been claimed since. */
+  /** Up to the time of the query, not up to now: the task may have been claimed since. */
   synchronized double oldest() {
     Instant oldest = read().oldest();
-    return oldest == null ? 0 : Duration.between(oldest, lookedAt).toMillis() / 1e3;
+    return oldest == null ? 0 : Duration.between(oldest, readAt).toMillis() / 1e3;
   }
 
   private synchronized Backlog.Length read() {
@@ -61,12 +64,12 @@ final class BacklogGauge {
     Backlog.Length known = length;
     if (known == null || freshUntil.isBefore(now)) {
       long began = System.nanoTime();
-      known = backlog.look(now, MOST);
-      groups = backlog.deadLetterGroups(MOST);
+      known = backlog.look(now, MAX_COUNT);
+      groups = backlog.deadLetterGroups(MAX_COUNT);
       length = known;
-      lookedAt = now;
-      long rest = (System.nanoTime() - began) * RESTS;
-      freshUntil = now.plusNanos(Math.clamp(rest, FRESH.toNanos(), STALEST.toNanos()));
+      readAt = now;
+      long age = (System.nanoTime() - began) * AGE_FACTOR;
+      freshUntil = now.plusNanos(Math.clamp(age, MIN_AGE.toNanos(), MAX_AGE.toNanos()));
     }
     return known;
   }

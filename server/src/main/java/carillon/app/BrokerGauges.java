@@ -10,7 +10,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 
-/** What is known of the broker clusters that this node publishes to, in {@code /metrics}. */
+/** The gauges of the broker clusters that this node publishes to. */
 final class BrokerGauges {
 
   private static final Duration REFRESH = Duration.ofSeconds(2);
@@ -22,7 +22,7 @@ final class BrokerGauges {
     this.brokers = List.copyOf(brokers);
     this.depths =
         MultiGauge.builder("carillon.broker.depth")
-            .description("messages that wait, by the queue or consumer group that is watched")
+            .description("messages waiting, by queue or consumer group")
             .register(registry);
     this.brokers.forEach(broker -> register(broker, registry));
   }
@@ -34,20 +34,20 @@ final class BrokerGauges {
   private static void register(Engine.Broker broker, MeterRegistry registry) {
     Tags tags = Tags.of("broker", broker.name().text());
     Gauge.builder("carillon.broker.reachable", broker, of -> of.isReachable() ? 1 : 0)
-        .description("1 while the broker answers")
+        .description("1 while the broker is reachable")
         .tags(tags)
         .register(registry);
     Gauge.builder("carillon.broker.in.flight", broker, Engine.Broker::inFlight)
-        .description("tasks claimed for the broker, and neither confirmed nor ended")
+        .description("tasks claimed for the broker and not confirmed yet")
         .tags(tags)
         .register(registry);
     FunctionCounter.builder("carillon.broker.published", broker, Engine.Broker::published)
-        .description("messages that the broker has confirmed")
+        .description("messages confirmed by the broker")
         .tags(tags)
         .register(registry);
   }
 
-  /** One pass: which queues are watched changes with the types. */
+  /** One pass: the set of queues changes with the types. */
   Duration refreshOnce() {
     List<MultiGauge.Row<?>> rows = new ArrayList<>();
     for (Engine.Broker broker : brokers) {

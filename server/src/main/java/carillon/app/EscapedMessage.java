@@ -5,7 +5,7 @@ import ch.qos.logback.classic.pattern.ClassicConverter;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 
 /**
- * The message of a log line with control characters escaped: what a tenant wrote cannot forge a
+ * The message of a log line with control characters escaped: text from a tenant cannot forge a
  * second line.
  */
 public final class EscapedMessage extends ClassicConverter {

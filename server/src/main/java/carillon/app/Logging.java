@@ -4,7 +4,7 @@ import carillon.app.config.Config;
 import java.util.Locale;
 import org.slf4j.bridge.SLF4JBridgeHandler;
 
-/** Sets up logging; call before the first logger is made. See {@code logback.xml}. */
+/** Sets up logging; call before the first logger is created. See {@code logback.xml}. */
 final class Logging {
 
   private Logging() {}

@@ -26,14 +26,14 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.UnmatchedArgumentException;
 
-/** The program. Picks a command, and turns whatever goes wrong into one line and a status. */
+/** The program. Picks a command, and reports a failure as one line and a status. */
 @Command(
     name = "carillon",
     description = "A durable, multi-tenant task scheduler on PostgreSQL",
     synopsisSubcommandLabel = "COMMAND",
     footer = {
       "",
-      "Status: 0 done; 1 the server knows no such thing, or its state forbids it; 2 anything else."
+      "Exit status: 0 success; 1 not found, or the current state forbids it; 2 any other error."
     })
 public final class Main {
 
@@ -77,7 +77,7 @@ public final class Main {
   private int run(String[] args) {
     CommandLine root = new CommandLine(this);
     Supplier<CommandLine> named = args.length == 0 ? null : commands.get(args[0]);
-    if (named != null) { // reading the annotations of the others would only take time
+    if (named != null) { // the annotations of the other commands would only take time
       root.addSubcommand(args[0], named.get());
     } else {
       commands.forEach((name, command) -> root.addSubcommand(name, command.get()));
@@ -130,7 +130,7 @@ public final class Main {
     };
   }
 
-  /** What nobody foresaw still says what happened, from the outermost message to the innermost. */
+  /** All messages of an unexpected failure, from the outermost to the innermost. */
   private static String reason(Throwable e) {
     StringBuilder reason = new StringBuilder();
     for (Throwable cause = e; cause != null; cause = cause.getCause()) {

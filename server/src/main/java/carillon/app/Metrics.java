@@ -8,7 +8,8 @@ import carillon.model.task.DeliveryResult;
 import carillon.model.task.FailureKind;
 import carillon.model.task.Lateness;
 import carillon.store.db.Db;
-import carillon.store.queue.Outcomes;
+import carillon.store.tasks.Counters;
+import carillon.store.tasks.Counters.ClaimEnd;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
@@ -27,10 +28,10 @@ import java.util.function.Consumer;
 import java.util.function.DoubleSupplier;
 import java.util.function.Supplier;
 
-/** Counts what the engine does, in the words of {@code /metrics}. */
+/** The meters of {@code /metrics}; counts the events of the engine. */
 final class Metrics implements Consumer<EngineEvent> {
 
-  private static final String OUTCOMES = "how tasks that were claimed, or not in time, ended";
+  private static final String OUTCOMES = "claims by how they ended, and tasks that expired";
 
   private static final List<String> RESULTS =
       List.of("accepted", "failed", "refused", "gone", "unreached", "interrupted");
@@ -39,36 +40,36 @@ final class Metrics implements Consumer<EngineEvent> {
       new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
   private final Counter claimed = counter("claimer.claimed", "tasks claimed by this node");
   private final Counter fenced =
-      counter("completer.fenced", "outcomes dropped because the lease had been lost meanwhile");
+      counter("completer.fenced", "outcomes dropped because the lease was lost");
   private final LongAdder ended = new LongAdder();
-  private final Counter reaped = counter("reaper.reaped", "tasks taken back from silent owners");
+  private final Counter reaped = counter("reaper.reaped", "tasks reclaimed from lost holders");
   private final Counter suspected =
-      counter("suspected.tasks", "tasks taken back from dead nodes, to be tried again in groups");
+      counter("suspected.tasks", "tasks reclaimed from crashed nodes, to be retried in small groups");
   private final Counter expired =
       Counter.builder("carillon.outcomes")
           .description(OUTCOMES)
           .tag("outcome", "expired")
           .register(registry);
   private final Counter backfilled =
-      counter("backfilled.tasks", "tasks made of past nominal times by this node");
+      counter("backfilled.tasks", "tasks created by backfills on this node");
   private final Counter archived = counter("archived.tasks", "dead letters moved to the archive");
   private final Counter archiveFailures =
-      counter("archive.failures", "files of dead letters that could not be written");
-  private final Counter fired = counter("fires", "nominal times that this node made tasks of");
+      counter("archive.failures", "archive files that could not be written");
+  private final Counter fired = counter("fires", "scheduled tasks created by this node");
   private final Counter firesMissed =
-      counter("fires.missed", "nominal times that nobody had planned when they were due");
+      counter("fires.missed", "scheduled times that were not planned when they were due");
   private final Map<String, Counter> deliveries = new HashMap<>();
 
-  /** The registry holds these weakly, and a counter whose source is gone stands still. */
+  /** The registry refers to these weakly, and a counter without its source no longer counts. */
   private final List<DoubleSupplier> counted = new ArrayList<>();
 
   private final List<Db> leaderDbs = new CopyOnWriteArrayList<>();
 
   private final Timer delivery =
-      Timer.builder("carillon.delivery").description("how long attempts took").register(registry);
+      Timer.builder("carillon.delivery").description("duration of attempts").register(registry);
   private final Timer lateness =
       Timer.builder("carillon.lateness")
-          .description("from the time a task could start to the time it did")
+          .description("start delay: from the time a task was ready to its claim")
           .serviceLevelObjectives(Lateness.BOUNDS.toArray(Duration[]::new))
           .register(registry);
 
@@ -77,18 +78,18 @@ final class Metrics implements Consumer<EngineEvent> {
       deliveries.put(
           result,
           Counter.builder("carillon.deliveries")
-              .description("attempts, by what came back")
+              .description("attempts by result")
               .tag("result", result)
               .register(registry));
     }
     for (SkipReason reason : SkipReason.values()) {
-      skipped(reason).increment(0); // so that it is there from the start
+      skipped(reason).increment(0); // so that it is exported from the start
     }
   }
 
   private Counter skipped(SkipReason reason) {
     return Counter.builder("carillon.fires.skipped")
-        .description("nominal times that this node skipped, by why")
+        .description("scheduled times that this node skipped, by reason")
         .tag("reason", reason.label())
         .register(registry);
   }
@@ -107,20 +108,20 @@ final class Metrics implements Consumer<EngineEvent> {
         .register(registry);
   }
 
-  /** Tasks that nodes may have died of. */
-  void suspects(Supplier<Engine.Apart> suspects) {
+  /** Tasks that may have crashed a node. */
+  void suspects(Supplier<Engine.SuspectCount> suspects) {
     suspects("waiting", () -> suspects.get().waiting());
     suspects("running", () -> suspects.get().running());
   }
 
   private void suspects(String state, DoubleSupplier value) {
     Gauge.builder("carillon.suspects", value::getAsDouble)
-        .description("tasks that a dead node ran and that are tried again in small groups")
+        .description("tasks of crashed nodes that are retried in small groups")
         .tag("state", state)
         .register(registry);
   }
 
-  /** A count that is kept elsewhere. */
+  /** A counter whose value is maintained elsewhere. */
   void count(String name, String description, DoubleSupplier value) {
     counted.add(value);
     FunctionCounter.builder("carillon." + name, value, DoubleSupplier::getAsDouble)
@@ -129,23 +130,23 @@ final class Metrics implements Consumer<EngineEvent> {
   }
 
   /**
-   * How claims ended, and why attempts failed, whoever ended them: an attempt here, a worker's
-   * report, the reaper.
+   * How claims ended and why attempts failed, whether saved by this node's engine, a worker's report
+   * or the reaper.
    */
-  void outcomes(Outcomes endings) {
-    for (Outcomes.Ended ended : Outcomes.Ended.values()) {
-      DoubleSupplier count = () -> endings.count(ended);
+  void outcomes(Counters counters) {
+    for (ClaimEnd end : ClaimEnd.values()) {
+      DoubleSupplier count = () -> counters.count(end);
       counted.add(count);
       FunctionCounter.builder("carillon.outcomes", count, DoubleSupplier::getAsDouble)
           .description(OUTCOMES)
-          .tag("outcome", ended.name().toLowerCase(Locale.ROOT))
+          .tag("outcome", end.name().toLowerCase(Locale.ROOT))
           .register(registry);
     }
     for (FailureKind kind : FailureKind.values()) {
-      DoubleSupplier count = () -> endings.count(kind);
+      DoubleSupplier count = () -> counters.count(kind);
       counted.add(count);
       FunctionCounter.builder("carillon.attempts.failed", count, DoubleSupplier::getAsDouble)
-          .description("attempts that did not complete their task, by what went wrong")
+          .description("failed attempts by kind of failure")
           .tag("failure", kind.label())
           .tag("cause", kind.cause().name().toLowerCase(Locale.ROOT))
           .register(registry);
@@ -157,17 +158,17 @@ final class Metrics implements Consumer<EngineEvent> {
     return (long) claimed.count();
   }
 
-  /** Tasks of this node whose outcome is written. */
+  /** Tasks of this node whose outcome is saved. */
   long ended() {
     return ended.sum();
   }
 
-  /** What the leader's loops could not write, over all pools that they use. */
+  /** Transactions of the leader's loops that a stale term prevented, over all their pools. */
   void staleTerms(Db leaderDb) {
     if (leaderDbs.isEmpty()) {
       count(
           "stale.terms",
-          "transactions of this node as the leader that were refused because its term was over",
+          "leader transactions of this node rejected because its term had ended",
           () -> leaderDbs.stream().mapToLong(Db::staleTerms).sum());
     }
     leaderDbs.add(leaderDb);
@@ -175,9 +176,9 @@ final class Metrics implements Consumer<EngineEvent> {
 
   void pool(String name, Db db) {
     poolGauge("pool.active", name, "connections in use", () -> db.stats().active());
-    poolGauge("pool.idle", name, "connections that wait for use", () -> db.stats().idle());
+    poolGauge("pool.idle", name, "idle connections", () -> db.stats().idle());
     poolGauge(
-        "pool.pending", name, "callers that wait for a connection", () -> db.stats().pending());
+        "pool.pending", name, "callers waiting for a connection", () -> db.stats().pending());
   }
 
   private void poolGauge(String name, String pool, String description, DoubleSupplier value) {
@@ -185,6 +186,10 @@ final class Metrics implements Consumer<EngineEvent> {
         .description(description)
         .tag("pool", pool)
         .register(registry);
+  }
+
+  void passFailed(String loop) {
+    accept(new EngineEvent.PassFailed(loop));
   }
 
   @Override
@@ -214,7 +219,7 @@ final class Metrics implements Consumer<EngineEvent> {
       case EngineEvent.FireMissed(_, _, int times) -> firesMissed.increment(times);
       case EngineEvent.PassFailed(var loop) ->
           Counter.builder("carillon.loop.failures")
-              .description("passes of loops that failed")
+              .description("failed passes by loop")
               .tag("loop", loop)
               .register(registry)
               .increment();

@@ -27,7 +27,7 @@ import picocli.CommandLine.Spec;
       "Run a node: the API, the dashboard and the engine.",
       "",
       "Each option is also a variable, --data-dir CARILLON_DATA_DIR, and a key of carillon.yaml,"
-          + " data-dir. The option stands above the variable, the variable above the file."
+          + " data-dir. Options override variables, and variables override the file."
     })
 final class ServerCommand implements Callable<Integer> {
 
@@ -67,7 +67,7 @@ final class ServerCommand implements Callable<Integer> {
       log.info("started with {}", config);
       started.complete(running);
     } catch (RuntimeException | Error e) { // or the hook would wait for a start that is over
-      log.debug("the start failed", e);
+      log.debug("start failed", e);
       started.completeExceptionally(e);
       throw e;
     }
@@ -84,29 +84,29 @@ final class ServerCommand implements Callable<Integer> {
     }
     int status = 0;
     try {
-      long patience = config.engine().drainTimeout().toSeconds() + START_GRACE_SECONDS;
+      long maxWait = config.engine().drainTimeout().toSeconds() + START_GRACE_SECONDS;
       log.info("stopping");
-      started.get(patience, TimeUnit.SECONDS).close();
+      started.get(maxWait, TimeUnit.SECONDS).close();
       log.info("stopped");
     } catch (ExecutionException _) {
       return;
     } catch (TimeoutException | InterruptedException | RuntimeException e) {
-      log.error("not stopped in order", e);
+      log.error("shutdown failed", e);
       status = 1;
     }
     // Otherwise the status would be that of the signal, 143 or 130.
     Runtime.getRuntime().halt(status);
   }
 
-  /** What an operator may not have meant: a file that was found, and a port that others reach. */
+  /** Warns about choices that may be unintended: a found file, and a port open to the network. */
   private static void sayWhatIsOpen(Config config, int port, Logger log) {
     if (config.file() != null) {
       log.info("read configuration file path={}", config.file());
     }
     if (!config.http().isLoopback()) {
       log.warn(
-          "plain HTTP is open to other machines bind={} port={}; put a proxy that ends TLS in front"
-              + " of it, or keys and payloads travel in the clear",
+          "plain HTTP is open to the network bind={} port={}; put a TLS proxy in front of it, or keys"
+              + " and payloads are sent unencrypted",
           config.http().bind(),
           port);
     }
@@ -162,7 +162,7 @@ final class ServerCommand implements Callable<Integer> {
                     base,
                     base,
                     key.isNew() ? console.bold(shownKey) : shownKey,
-                    key.isNew() && file != null ? "  (new; kept in " + shown(file) + ")" : "",
+                    key.isNew() && file != null ? "  (new; stored in " + shown(file) + ")" : "",
                     metrics,
                     base,
                     bearer));

@@ -1,14 +1,13 @@
 package carillon.cluster;
 
 import carillon.model.Pass;
+import carillon.model.Signal;
 import carillon.model.cluster.NodeLease;
 import carillon.model.cluster.Term;
 import carillon.store.cluster.Leadership;
 import carillon.store.db.StoreException;
 import java.time.Duration;
-import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.BooleanSupplier;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
@@ -18,12 +17,12 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Contends for the leadership, and keeps it while this node is a member that the database answers.
+ * Contends for the leadership, and holds it while this node has a lease and reaches the database.
  */
 public final class Election {
 
   private static final Logger log = LoggerFactory.getLogger(Election.class);
-  private static final Duration LONGEST_INTERVAL = Duration.ofSeconds(1);
+  private static final Duration MAX_INTERVAL = Duration.ofSeconds(1);
   private static final int PASSES_PER_LEASE = 10;
 
   private final Leadership leadership;
@@ -31,14 +30,14 @@ public final class Election {
   private final Duration lease;
   private final LongSupplier nanoTime;
   private final RandomGenerator random;
-  private final List<Runnable> whenWon = new CopyOnWriteArrayList<>();
-  private volatile Supplier<Optional<String>> harm = Optional::empty;
+  private final Signal won;
+  private volatile Supplier<Optional<String>> stuckLoop = Optional::empty;
   private volatile BooleanSupplier isVacant = () -> true;
   private volatile @Nullable Held held;
 
   /**
-   * A term, and how long it is trusted: as with a node's own lease, we stop before another may
-   * begin.
+   * A term and how long it is trusted. As with a node's lease, trust ends before another node can
+   * take over.
    */
   private record Held(Term term, long trustedUntil) {
     static Held since(long askedAt, Term term, Duration lease) {
@@ -47,20 +46,23 @@ public final class Election {
   }
 
   /**
-   * @param lease how long the leader may be silent
+   * @param lease how long the leader leads without renewing
    * @param nanoTime the monotonic clock
+   * @param won raised when this node begins to lead
    */
   public Election(
       Leadership leadership,
       Supplier<NodeLease> node,
       Duration lease,
       LongSupplier nanoTime,
-      RandomGenerator random) {
+      RandomGenerator random,
+      Signal won) {
     this.leadership = leadership;
     this.node = node;
     this.lease = lease;
     this.nanoTime = nanoTime;
     this.random = random;
+    this.won = won;
   }
 
   /** The term in which this node leads; empty as soon as that is in doubt. */
@@ -71,22 +73,17 @@ public final class Election {
         : Optional.empty();
   }
 
-  /** Asks to be told when this node begins to lead. */
-  public void whenWon(Runnable action) {
-    whenWon.add(action);
-  }
-
   /**
-   * While there is a reason this node neither leads nor contends: what the leader cannot do any
-   * more, another must.
+   * While a loop of the leader is stuck, this node neither leads nor contends, so that another node
+   * does the leader's work.
    */
-  public void leadUnless(Supplier<Optional<String>> harm) {
-    this.harm = harm;
+  public void leadUnlessStuck(Supplier<Optional<String>> stuckLoop) {
+    this.stuckLoop = stuckLoop;
   }
 
   /**
-   * Contends only while nobody seems to lead, so that those who follow ask nothing. Who learns that
-   * it is so is to wake the loop.
+   * Contends only while there seems to be no leader, so that followers send no queries. The caller
+   * wakes the loop when that changes.
    */
   public void contendWhile(BooleanSupplier isVacant) {
     this.isVacant = isVacant;
@@ -97,10 +94,10 @@ public final class Election {
     NodeLease member = node.get();
     boolean isMember = member.isTrusted(nanoTime.getAsLong());
     Held known = held;
-    Optional<String> reason = harm.get();
+    Optional<String> reason = stuckLoop.get();
     if (reason.isPresent()) {
       if (known != null) {
-        log.error("resigns node={} because={}", known.term().node(), reason.get());
+        log.error("resigning leadership node={} reason={}", known.term().node(), reason.get());
       }
       resign();
     } else if (known == null) {
@@ -111,7 +108,7 @@ public final class Election {
     } else if (isMember && known.term().node().equals(member.node())) {
       renew(known.term());
     } else {
-      resign(); // whoever is taken for dead as a node should not lead
+      resign(); // a node that may be taken for dead should not lead
     }
     return new Pass(interval(), reason.isEmpty());
   }
@@ -124,14 +121,14 @@ public final class Election {
       if (!e.isBusy() && !e.isTooMuch()) {
         throw e;
       }
-      log.debug("cannot take over yet: what the leader before was writing is still open");
+      log.debug("cannot take over yet: a transaction of the previous leader is still open");
     }
   }
 
   private void won(long askedAt, Term term) {
     held = Held.since(askedAt, term, lease);
-    log.info("leads term={} node={}", term.number(), term.node());
-    whenWon.forEach(Runnable::run);
+    log.info("won leadership term={} node={}", term.number(), term.node());
+    won.raise();
   }
 
   private void renew(Term term) {
@@ -140,18 +137,18 @@ public final class Election {
       held = Held.since(askedAt, term, lease);
     } else {
       held = null;
-      log.warn("leads no longer term={} node={}", term.number(), term.node());
+      log.warn("lost leadership term={} node={}", term.number(), term.node());
     }
   }
 
-  /** Candidates do not all come at once. */
+  /** With jitter, so that candidates do not all contend at once. */
   private Duration interval() {
     Duration tenth = lease.dividedBy(PASSES_PER_LEASE);
-    Duration most = tenth.compareTo(LONGEST_INTERVAL) < 0 ? tenth : LONGEST_INTERVAL;
-    return most.dividedBy(2).plusNanos(random.nextLong(most.toNanos() / 2 + 1));
+    Duration max = tenth.compareTo(MAX_INTERVAL) < 0 ? tenth : MAX_INTERVAL;
+    return max.dividedBy(2).plusNanos(random.nextLong(max.toNanos() / 2 + 1));
   }
 
-  /** Ends the term, if this node leads, so that nobody waits for it to lapse. */
+  /** Ends the term if this node leads, so that the others need not wait for it to lapse. */
   public void resign() {
     Held known = held;
     if (known != null) {

@@ -1,5 +1,6 @@
 package carillon.cluster;
 
+import carillon.model.Signal;
 import carillon.model.cluster.ClusterView;
 import carillon.model.cluster.NodeLease;
 import carillon.model.cluster.Vitals;
@@ -10,7 +11,6 @@ import java.time.Duration;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
@@ -18,15 +18,15 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Keeps this node's lease, says how the node is, and learns on the way what the database's clock is
- * and how the cluster looks.
+ * Renews this node's lease and reports its vitals. The same round trip reads the cluster's state,
+ * and now and then the database's clock.
  */
 public final class Heartbeat {
 
   private static final Logger log = LoggerFactory.getLogger(Heartbeat.class);
   private static final Duration INTERVAL = Duration.ofSeconds(1);
 
-  /** The clock is measured with the first few beats, and then with every so manieth. */
+  /** The clock is measured in the first few beats, and then in every tenth. */
   private static final int FIRST_BEATS = 3;
 
   private static final int BEATS_PER_MEASUREMENT = 10;
@@ -36,25 +36,25 @@ public final class Heartbeat {
   private final DbClock clock;
   private final Member member;
   private final RandomGenerator random;
-  private final List<Runnable> whenChanged = new CopyOnWriteArrayList<>();
+  private final Signal clusterChanged;
   private volatile Supplier<Vitals> vitals = () -> Vitals.NONE;
-  private volatile Supplier<Optional<String>> harm = Optional::empty;
+  private volatile Supplier<Optional<String>> stuckLoop = Optional::empty;
   private volatile @Nullable String address;
-  private boolean isEarly; // guarded by this: nothing runs tasks here yet
+  private boolean isEarly; // guarded by this: this node cannot run tasks yet
   private volatile boolean isDraining;
   private volatile NodeLease lease;
   private volatile ClusterView view = ClusterView.ALONE;
 
-  // Of the heartbeat's thread only:
+  // Used by the heartbeat's thread only:
   private Vitals lastVitals = Vitals.NONE;
-  private boolean isHarmTold;
+  private boolean isStuckLogged;
   private long beats;
 
   /**
-   * Who joins.
+   * The node that joins.
    *
-   * @param label the name that people gave the node; its id adds something random at every start
-   * @param lease how long the node may be silent. Default 10 s.
+   * @param label the configured name; the node's id adds a random suffix at every start
+   * @param lease how long the node is alive without a heartbeat. Default 10 s.
    */
   public record Member(String label, List<String> roles, String version, Duration lease) {
     public Member {
@@ -67,29 +67,38 @@ public final class Heartbeat {
   }
 
   private Heartbeat(
-      Db db, Nodes nodes, DbClock clock, Member member, RandomGenerator random, boolean isEarly) {
+      Db db,
+      DbClock clock,
+      Member member,
+      RandomGenerator random,
+      Signal clusterChanged,
+      boolean isEarly) {
     this.db = db;
-    this.nodes = nodes;
+    this.nodes = new Nodes(db);
     this.clock = clock;
     this.member = member;
     this.random = random;
+    this.clusterChanged = clusterChanged;
     this.isEarly = isEarly;
     this.lease = join();
     see(nodes.view(lease.node()));
   }
 
   /**
-   * Joins at once; the heartbeat is then to be repeated.
+   * Joins at once. The caller then repeats {@link #beatOnce}.
    *
-   * @param db with a connection that nobody else uses
+   * @param db with a connection that nothing else uses
+   * @param clusterChanged raised when the leader or this node's shards have changed
    */
-  public static Heartbeat join(Db db, DbClock clock, Member member, RandomGenerator random) {
-    return new Heartbeat(db, new Nodes(db), clock, member, random, false);
+  public static Heartbeat join(
+      Db db, DbClock clock, Member member, RandomGenerator random, Signal clusterChanged) {
+    return new Heartbeat(db, clock, member, random, clusterChanged, false);
   }
 
-  /** The same of a node that cannot run tasks yet: it gets shards from {@link #begin} on. */
-  public static Heartbeat joinEarly(Db db, DbClock clock, Member member, RandomGenerator random) {
-    return new Heartbeat(db, new Nodes(db), clock, member, random, member.isEngine());
+  /** Joins with a node that cannot run tasks yet: it gets shards from {@link #begin} on. */
+  public static Heartbeat joinEarly(
+      Db db, DbClock clock, Member member, RandomGenerator random, Signal clusterChanged) {
+    return new Heartbeat(db, clock, member, random, clusterChanged, member.isEngine());
   }
 
   private synchronized NodeLease join() {
@@ -117,38 +126,32 @@ public final class Heartbeat {
     return view;
   }
 
-  /** Asks to be told when somebody else leads, or this node looks after other shards. */
-  public void whenChanged(Runnable action) {
-    whenChanged.add(action);
-  }
-
-  /** From now on every heartbeat says how the node's work goes. */
+  /** Reports these vitals with every heartbeat from now on. */
   public void report(Supplier<Vitals> vitals) {
     this.vitals = vitals;
   }
 
-  /** From now on every heartbeat says where the node's API answers. */
-  public void answersAt(String address) {
+  /** Publishes the address of the node's API with every heartbeat from now on. */
+  public void advertise(String address) {
     this.address = address;
   }
 
   /**
-   * While there is a reason the lease is not renewed: what this node cannot do any more, others
-   * must.
+   * While a loop is stuck, the lease is not renewed, so that other nodes take over this node's work.
    */
-  public void renewUnless(Supplier<Optional<String>> harm) {
-    this.harm = harm;
+  public void renewUnlessStuck(Supplier<Optional<String>> stuckLoop) {
+    this.stuckLoop = stuckLoop;
   }
 
   /** One pass. */
   public Duration beatOnce() {
     long began = System.nanoTime();
-    Optional<String> reason = harm.get();
-    if (reason.isPresent() && !isHarmTold) {
-      log.error("lease not renewed node={} because={}", lease.node(), reason.get());
+    Optional<String> reason = stuckLoop.get();
+    if (reason.isPresent() && !isStuckLogged) {
+      log.error("lease not renewed node={} reason={}", lease.node(), reason.get());
     }
-    isHarmTold = reason.isPresent();
-    see(isHarmTold ? nodes.view(lease.node()) : renew());
+    isStuckLogged = reason.isPresent();
+    see(isStuckLogged ? nodes.view(lease.node()) : renew());
     if (beats < FIRST_BEATS || beats % BEATS_PER_MEASUREMENT == 0) {
       clock.measure(db);
     }
@@ -170,34 +173,34 @@ public final class Heartbeat {
       lease = NodeLease.renewed(lease.node(), askedAt, member.lease());
       return seen.get();
     }
-    log.warn("lease lapsed node={}; what it held is given to others", lease.node());
+    log.warn("lease lapsed node={}; other nodes take over its tasks", lease.node());
     nodes.survive(lease.node());
-    synchronized (this) { // who says something of the node must mean the new one
+    synchronized (this) { // begin() and drain() must apply to the new node id
       lease = join();
     }
     return nodes.view(lease.node());
   }
 
-  /** Those are for people; a node must not be taken for dead because it cannot count. */
+  /** Vitals are for people: a failure to read them must not cost the lease. */
   private Vitals vitals() {
     try {
       return vitals.get();
     } catch (RuntimeException e) {
-      log.debug("vitals of the last heartbeat are said again", e);
+      log.debug("cannot read vitals, reporting the last ones again", e);
       return lastVitals;
     }
   }
 
-  private void see(ClusterView looks) {
-    ClusterView seen = member.isEngine() ? looks : ClusterView.without(looks.leader());
+  private void see(ClusterView read) {
+    ClusterView seen = member.isEngine() ? read : ClusterView.without(read.leader());
     boolean isNew = !seen.equals(view);
     view = seen;
     if (isNew) {
-      whenChanged.forEach(Runnable::run);
+      clusterChanged.raise();
     }
   }
 
-  /** Says that the node runs tasks from now on. */
+  /** The node can run tasks from now on, and gets shards. */
   public synchronized void begin() {
     isEarly = false;
     if (!isDraining) {
@@ -206,7 +209,7 @@ public final class Heartbeat {
   }
 
   /**
-   * Says that the node is about to stop, so that its shards go to others while it ends its work.
+   * The node is about to stop: its shards move to other nodes while it finishes its work.
    */
   public synchronized void drain() {
     isDraining = true;
@@ -214,7 +217,7 @@ public final class Heartbeat {
     log.info("draining node={}", lease.node());
   }
 
-  /** Gives the lease up, so that nobody waits for it to lapse. */
+  /** Ends the lease, so that other nodes need not wait for it to lapse. */
   public void leave() {
     nodes.leave(lease.node());
     log.info("left node={}", lease.node());

@@ -1,6 +1,7 @@
 package carillon.cluster;
 
 import carillon.model.Pass;
+import carillon.model.Signal;
 import carillon.model.cluster.ShardPlan;
 import carillon.model.cluster.Shards;
 import carillon.model.cluster.Term;
@@ -10,7 +11,6 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
-import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Function;
 import java.util.function.Supplier;
@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Shares the shards out between the nodes that run tasks, while this node leads. */
+/** Assigns the shards to the nodes that run tasks, while this node leads. */
 public final class ShardPlanner {
 
   private static final Logger log = LoggerFactory.getLogger(ShardPlanner.class);
@@ -27,19 +27,16 @@ public final class ShardPlanner {
   private final ShardRows rows;
   private final Supplier<Optional<Term>> term;
   private final LongAdder moves = new LongAdder();
-  private final List<Runnable> whenMoved = new CopyOnWriteArrayList<>();
+  private final Signal shardsMoved;
 
   /**
-   * @param rows that only the leader can write
+   * @param rows on a handle that proves the term
+   * @param shardsMoved raised when this node has moved shards
    */
-  public ShardPlanner(ShardRows rows, Supplier<Optional<Term>> term) {
+  public ShardPlanner(ShardRows rows, Supplier<Optional<Term>> term, Signal shardsMoved) {
     this.rows = rows;
     this.term = term;
-  }
-
-  /** Asks to be told when this node has moved shards. */
-  public void whenMoved(Runnable action) {
-    whenMoved.add(action);
+    this.shardsMoved = shardsMoved;
   }
 
   /** How many shards this node has moved. */
@@ -59,7 +56,7 @@ public final class ShardPlanner {
       if (!e.isStaleTerm()) {
         throw e;
       }
-      log.info("shards not written: {}", e.getMessage());
+      log.info("shards not assigned reason={}", e.getMessage());
       return Pass.skipped(INTERVAL);
     }
   }
@@ -70,17 +67,17 @@ public final class ShardPlanner {
     }
     moves.add(moved.size());
     log.info(
-        "shards moved={} from={} to={}",
+        "moved shards count={} from={} to={}",
         moved.size(),
         names(moved, ShardRows.Move::from),
         names(moved, ShardRows.Move::to));
-    whenMoved.forEach(Runnable::run);
+    shardsMoved.raise();
   }
 
   private static List<String> names(
       List<ShardRows.Move> moved, Function<ShardRows.Move, @Nullable String> end) {
     return moved.stream()
-        .map(move -> Objects.requireNonNullElse(end.apply(move), "nobody"))
+        .map(move -> Objects.requireNonNullElse(end.apply(move), "none"))
         .distinct()
         .sorted()
         .toList();

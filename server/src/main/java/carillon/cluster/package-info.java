@@ -10,7 +10,7 @@
  *
  * <p>One member leads, in a term ({@link carillon.model.cluster.Term}). It keeps a lease of its
  * own, shorter than a node's, under the same rules, and every transaction that it writes as the
- * leader proves first that its term goes on ({@link carillon.store.db.Db#onlyWhile}).
+ * leader proves first that its term goes on ({@link carillon.store.db.Db#onlyInTerm}).
  *
  * <p>May use {@code model} and {@code store}; knows no tasks. Nothing here is needed for
  * correctness: if two nodes believed the same thing, the claim and the fence would keep them apart.

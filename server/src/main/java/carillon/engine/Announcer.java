@@ -19,28 +19,29 @@ import java.util.function.Consumer;
 import java.util.function.Supplier;
 
 /**
- * Tells other nodes what they would otherwise find by their next sweep: what is due in their lanes,
- * and that the cluster has changed. While hints are on their way the next gather.
+ * Sends hints to other nodes: tasks that are due in their lanes, which they would otherwise find by
+ * their next sweep, and changes of the cluster. Hints gather while earlier ones are being sent.
  */
-public final class Announcer implements Agenda.Others {
+public final class Announcer implements Agenda.Peers {
 
-  /** Between two times that something is told. */
-  static final Duration GATHERING = Duration.ofMillis(20);
+  /** Pause between two batches of hints. */
+  static final Duration SEND_PAUSE = Duration.ofMillis(20);
 
-  /** What is due later is found by a sweep in time, whichever partition it is in. */
+  /** Tasks due later than this are found by a sweep in time, in any partition. */
   private static final Duration SOON = Duration.ofMinutes(1);
 
-  /** At a time: others can take in only so much, and find the rest by their next sweep. */
-  private static final int MOST_HINTS = 10;
+  /** Hints per batch, to bound the load on other nodes; they find the rest by their next sweep. */
+  private static final int MAX_HINTS = 10;
 
   /**
-   * Partitions of an earlier time are not looked at by every sweep, an hour before that is so, nor
-   * those of a day that is not to begin {@link #SOON}.
+   * Older partitions may not be read by every sweep. One hour less than a day, so that a partition
+   * counts as old before the sweeps skip it. Partitions of a day that does not begin {@link #SOON}
+   * are skipped, too.
    */
-  private static final Duration LOOKED_AT = Duration.ofHours(23);
+  private static final Duration ALWAYS_SWEPT = Duration.ofHours(23);
 
-  /** Whoever looks after a lane takes what is due at once; what waits for so long is left. */
-  private static final Duration LEFT_AFTER = Duration.ofMillis(250);
+  /** The owner of a lane claims due tasks at once; it is late with tasks that wait this long. */
+  private static final Duration LATE_AFTER = Duration.ofMillis(250);
 
   private static final Duration IDLE = Duration.ofMinutes(1);
 
@@ -49,8 +50,8 @@ public final class Announcer implements Agenda.Others {
   private final Supplier<ClusterView> view;
   private final InstantSource clock;
   private final Consumer<Hint> send;
-  private volatile Runnable whenAdded = () -> {};
-  private volatile boolean stopping;
+  private volatile Runnable onAdded = () -> {};
+  private volatile boolean disowned;
 
   // Guarded by this.
   private final Map<Place, Instant> due = new HashMap<>();
@@ -59,8 +60,8 @@ public final class Announcer implements Agenda.Others {
   private record Place(Partition partition, int lane) {}
 
   /**
-   * @param self names this process, so that it can leave out what it hears from itself
-   * @param view which lanes this node looks after, and whether there is anybody to tell
+   * @param self the sender of the hints, so that this process can ignore its own
+   * @param view the lanes that this node owns, and whether it has peers
    */
   public Announcer(
       String self,
@@ -75,21 +76,21 @@ public final class Announcer implements Agenda.Others {
     this.send = send;
   }
 
-  /** The loop that sends what is to be told. */
-  public Loop loop(Consumer<String> whenFailed) {
-    Loop loop = Loop.of("announcer", this::announceOnce, GATHERING, whenFailed);
-    whenAdded = loop::wake;
+  /** The loop that sends the hints. */
+  public Loop loop(Consumer<String> onFailure) {
+    Loop loop = Loop.of("announcer", this::announceOnce, SEND_PAUSE, onFailure);
+    onAdded = loop::wake;
     return loop;
   }
 
-  /** From now on this node looks after nothing: what it gives back is for others. */
-  public void stopping() {
-    stopping = true;
+  /** From now on this node owns no lanes: the tasks that it releases are hinted to peers. */
+  public void disownLanes() {
+    disowned = true;
   }
 
   @Override
-  public boolean lookAfter(int lane) {
-    return (stopping || !view.get().isOurs(lane)) && catalog.isPushed(lane);
+  public boolean own(int lane) {
+    return (disowned || !view.get().isOurs(lane)) && catalog.isPushed(lane);
   }
 
   @Override
@@ -97,52 +98,52 @@ public final class Announcer implements Agenda.Others {
     return !view.get().isAlone() && !catalog.isPushed(lane);
   }
 
-  /** Who looks after nothing does not help either, and has nobody to keep it for. */
+  /** False for a node without shards: it does not help other nodes, so it needs no entries. */
   @Override
   public boolean mayMiss(Partition partition) {
     Instant now = clock.instant();
-    boolean isOld = partition.compareTo(Partition.of(now.minus(LOOKED_AT))) < 0;
+    boolean isOld = partition.compareTo(Partition.of(now.minus(ALWAYS_SWEPT))) < 0;
     boolean isAhead = partition.compareTo(Partition.of(now.plus(SOON))) > 0;
     return view.get().count() > 0 && (isOld || isAhead);
   }
 
   @Override
-  public boolean haveLeft(Instant head) {
-    return head.isBefore(clock.instant().minus(LEFT_AFTER));
+  public boolean areLateWith(Instant head) {
+    return head.isBefore(clock.instant().minus(LATE_AFTER));
   }
 
   @Override
-  public void hear(Partition partition, int lane, Instant readyAt) {
+  public void hint(Partition partition, int lane, Instant readyAt) {
     if (readyAt.isAfter(clock.instant().plus(SOON))) {
       return;
     }
     synchronized (this) {
       due.merge(new Place(partition, lane), readyAt, (a, b) -> a.isBefore(b) ? a : b);
     }
-    whenAdded.run();
+    onAdded.run();
   }
 
-  /** Something changed for everybody. */
-  public void tell(Hint.News what) {
+  /** Announces a change to all nodes. */
+  public void announce(Hint.News what) {
     synchronized (this) {
       news.add(what);
     }
-    whenAdded.run();
+    onAdded.run();
   }
 
-  /** One pass. What cannot be sent is forgotten: by the next time they will have found it. */
+  /** One pass. Hints that cannot be sent are dropped: peers find the work before a retry. */
   public Pass announceOnce() {
     List<Hint> hints = take();
     hints.forEach(send);
     return new Pass(IDLE, !hints.isEmpty());
   }
 
-  /** What is due first comes first. */
+  /** Earliest due first. */
   private synchronized List<Hint> take() {
     List<Hint.Due> listed =
         due.entrySet().stream()
             .sorted(Map.Entry.comparingByValue())
-            .limit(MOST_HINTS * Hint.MOST_DUE)
+            .limit(MAX_HINTS * Hint.MOST_DUE)
             .map(
                 each ->
                     new Hint.Due(each.getKey().partition(), each.getKey().lane(), each.getValue()))

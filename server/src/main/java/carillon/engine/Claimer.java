@@ -4,8 +4,10 @@ import carillon.model.Partition;
 import carillon.model.Pass;
 import carillon.model.cluster.NodeLease;
 import carillon.model.task.ClaimedTask;
+import carillon.model.task.DueLane;
 import carillon.model.task.Lane;
 import carillon.model.task.Quotas;
+import carillon.store.EngineStore;
 import carillon.store.queue.Agenda;
 import carillon.store.queue.WorkQueue.Claim;
 import carillon.store.queue.WorkQueue.Claimant;
@@ -69,7 +71,7 @@ final class Claimer {
    */
   record Hooks(Runnable onProgress, Consumer<EngineEvent> events) {}
 
-  private final Engine.Store store;
+  private final EngineStore store;
   private final Supplier<NodeLease> node;
   private final Lanes lanes;
   private final Seats seats;
@@ -82,7 +84,7 @@ final class Claimer {
   private long lastClaimAt = System.nanoTime() - GATHER_TIME.toNanos();
 
   Claimer(
-      Engine.Store store,
+      EngineStore store,
       Supplier<NodeLease> node,
       Workload workload,
       OpenClaims openClaims,
@@ -117,7 +119,7 @@ final class Claimer {
 
   /**
    * Without free seats, the next freed seat wakes the loop. Without a trusted lease, other nodes
-   * could reclaim at once what this node claims.
+   * could reclaim its tasks at once.
    */
   private boolean canClaim(NodeLease lease) {
     return freeSeats() > 0 && lease.isTrusted(System.nanoTime()) && starter.isReady();
@@ -140,7 +142,7 @@ final class Claimer {
   }
 
   /**
-   * Claims overdue tasks of other nodes' lanes. So a lane that is too much for one node gets the
+   * Claims overdue tasks of other nodes' lanes: a lane that is too much for one node gets the
    * seats of all nodes, and a lost node delays its tasks by two seconds.
    */
   private boolean helpOthers(NodeLease lease) {
@@ -159,10 +161,10 @@ final class Claimer {
   // ---- Stage 1: due lanes ----
 
   /** Removes the due lanes from the agenda. Every one that is not claimed from is put back. */
-  private List<Quotas.Line> takeDue(Instant dueBy, IntPredicate which) {
-    List<Quotas.Line> due = new ArrayList<>();
+  private List<DueLane> takeDue(Instant dueBy, IntPredicate which) {
+    List<DueLane> due = new ArrayList<>();
     for (Agenda.Entry entry : store.agenda().takeDue(dueBy, which)) {
-      due.add(new Quotas.Line(entry.partition(), store.catalog().lane(entry.lane()), entry.from()));
+      due.add(new DueLane(entry.partition(), store.catalog().lane(entry.lane()), entry.from()));
     }
     return due;
   }
@@ -185,11 +187,11 @@ final class Claimer {
   }
 
   /** Shares the free seats among the due lanes. Lanes without a share wait for the next pass. */
-  private List<Batch> shareSeats(List<Quotas.Line> due) {
-    Map<Quotas.Line, Integer> shares = Quotas.share(due, freeSeats(), store.clock().instant());
+  private List<Batch> shareSeats(List<DueLane> due) {
+    Map<DueLane, Integer> shares = Quotas.share(due, freeSeats(), store.clock().instant());
     TaskStarter.LaneLimit limit = starter.limitForPass();
     Map<Terms, List<Quota>> quotas = new TreeMap<>(Terms.OLDEST_FIRST);
-    for (Quotas.Line line : due) {
+    for (DueLane line : due) {
       Lane lane = line.lane();
       int tasks = limit.cap(lane, shares.getOrDefault(line, 0));
       if (tasks > 0) {
@@ -209,7 +211,7 @@ final class Claimer {
   // ---- Stages 3 and 4: claim, then start ----
 
   /** Returns whether the database was asked for tasks and answered. */
-  private boolean claimFrom(List<Quotas.Line> due, NodeLease lease) {
+  private boolean claimFrom(List<DueLane> due, NodeLease lease) {
     List<Batch> failed = new ArrayList<>();
     Throwable failure = null;
     boolean hasAsked = false;
@@ -281,7 +283,7 @@ final class Claimer {
     }
   }
 
-  /** Other nodes' lanes that gave nothing are asked again later and later. */
+  /** Backs off from other nodes' lanes whose claim was empty. */
   private void updateHelpBackoff(Batch batch, Claim claim) {
     List<Integer> others =
         batch.quotas().stream()
@@ -304,7 +306,7 @@ final class Claimer {
 
   // ---- Agenda ----
 
-  /** Wakes nobody: the loop waits after a failed pass, or has just looked. */
+  /** Raises no signal: the loop waits after a failed pass, or has just read these lanes. */
   private void putBack(Batch batch) {
     for (Quota quota : batch.quotas()) {
       store.agenda().putBack(batch.partition(), quota.lane().id(), quota.from());

@@ -33,7 +33,7 @@ final class Completer {
   /** A fallback only: every added outcome wakes the loop. */
   private static final Duration IDLE = Duration.ofSeconds(1);
 
-  private final Outcomes endings;
+  private final Outcomes outcomes;
   private final OpenClaims openClaims;
   private final Supplier<NodeLease> node;
   private final Hooks hooks;
@@ -55,8 +55,8 @@ final class Completer {
       Runnable onProgress,
       Consumer<EngineEvent> events) {}
 
-  Completer(Outcomes endings, OpenClaims openClaims, Supplier<NodeLease> node, Hooks hooks) {
-    this.endings = endings;
+  Completer(Outcomes outcomes, OpenClaims openClaims, Supplier<NodeLease> node, Hooks hooks) {
+    this.outcomes = outcomes;
     this.openClaims = openClaims;
     this.node = node;
     this.hooks = hooks;
@@ -114,9 +114,9 @@ final class Completer {
 
   private void save(List<Attempted> attempts) {
     Map<UUID, Integer> perClaim = countPerClaim(attempts);
-    var written = endings.finish(attempts, openClaims.closedBy(perClaim), node.get().node());
+    var written = outcomes.finish(attempts, openClaims.closedBy(perClaim), node.get().node());
     int saved = written.states().size();
-    // The others had lost their lease. That is normal after a long pause: counted, not raised.
+    // The rest had lost their lease. That is normal after a long pause: counted, not thrown.
     hooks.events().accept(new EngineEvent.Ended(saved, attempts.size() - saved));
     openClaims.saved(perClaim);
     hooks.onSaved().accept(attempts);

@@ -64,7 +64,7 @@ final class Dispatcher {
     }
   }
 
-  /** Without memory for a thread, the task goes back and the others are begun. */
+  /** Without memory for a thread, the task is released and the others are started. */
   private void begin(ClaimedTask task, String node) {
     try {
       attempts.execute(() -> attempt(task, node));
@@ -89,8 +89,8 @@ final class Dispatcher {
   }
 
   /**
-   * Gives a task back that was not started. Also if the type's target was changed between our look
-   * at it and the claim: those whom the task is for now will find it.
+   * Releases a task that was not started, for example because the type's target changed between
+   * reading the type and the claim: the claimer of the new target will find it.
    */
   void release(ClaimedTask task) {
     ended(task, Delivery.unsent(new DeliveryResult.Interrupted()), Duration.ZERO);
@@ -105,7 +105,7 @@ final class Dispatcher {
     ended(task, delivery, Duration.ofNanos(System.nanoTime() - began));
   }
 
-  /** A node that was paused past its lease must not send what others have been given meanwhile. */
+  /** A node that was paused past its lease must not send tasks that other nodes hold by now. */
   boolean isStillOurs(String claimedBy, long now) {
     NodeLease lease = node.get();
     return lease.node().equals(claimedBy) && lease.isTrusted(now);
@@ -115,10 +115,10 @@ final class Dispatcher {
     try {
       return deliverer.deliver(task);
     } catch (RuntimeException | Error e) { // an attempt that never ended would keep its seat
-      log.error("attempt failed in an unforeseen way task={}", task.id(), e);
+      log.error("attempt failed unexpectedly task={}", task.id(), e);
       return Delivery.unsent(
           new DeliveryResult.Failed(
-              Failure.of(FailureKind.PROTOCOL, "the attempt failed in an unforeseen way"), null));
+              Failure.of(FailureKind.PROTOCOL, "the attempt failed unexpectedly; see the node's log"), null));
     }
   }
 
@@ -137,7 +137,7 @@ final class Dispatcher {
     }
   }
 
-  /** Counts it. That this may fail must not cost an outcome, nor a seat. */
+  /** Counts a delivery. A failing listener must not cost an outcome or a seat. */
   void delivered(DeliveryResult result, Duration took) {
     try {
       events.accept(new EngineEvent.Delivered(result, took));
@@ -146,7 +146,7 @@ final class Dispatcher {
     }
   }
 
-  /** Interrupts what runs; each attempt ends as released. */
+  /** Interrupts all running attempts; each ends as released. */
   void interrupt() {
     attempts.shutdownNow();
   }

@@ -3,18 +3,14 @@ package carillon.engine;
 import carillon.delivery.Deliverer;
 import carillon.delivery.Publisher;
 import carillon.model.Signal;
+import carillon.model.Signals;
 import carillon.model.cluster.ClusterView;
 import carillon.model.cluster.NodeLease;
 import carillon.model.cluster.Shards;
 import carillon.model.target.BrokerName;
 import carillon.model.task.Attempted;
+import carillon.store.EngineStore;
 import carillon.store.catalog.Catalog;
-import carillon.store.cluster.Nodes;
-import carillon.store.db.DbClock;
-import carillon.store.queue.Agenda;
-import carillon.store.queue.Claims;
-import carillon.store.queue.Outcomes;
-import carillon.store.queue.WorkQueue;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -36,28 +32,28 @@ public final class Engine {
    */
   private static final int DISCARD_CLAIMERS = 2;
 
-  /** One that is being claimed, one that is being written or sent, and one between them. */
+  /** One batch is being claimed, one is being saved or sent, and one waits between them. */
   private static final int BATCHES = 3;
 
-  /** While most of the seats for deliveries are taken, this part of them is worth a claim. */
+  /** While most seats are taken, a claim waits until a quarter of them is free. */
   private static final int MIN_BATCH_PART = 4;
 
-  /** Between two flushes, so that outcomes that come one by one are written together. */
-  private static final Duration GATHERING = Duration.ofMillis(3);
+  /** Pause between two flushes, so that outcomes that come one by one are saved together. */
+  private static final Duration FLUSH_PAUSE = Duration.ofMillis(3);
 
-  /** How long a stop waits for outcomes to be written. */
-  private static final Duration WRITING = Duration.ofSeconds(5);
+  /** How long a stop waits for outcomes to be saved. */
+  private static final Duration SAVE_TIMEOUT = Duration.ofSeconds(5);
 
-  /** A claim whose answer was lost is committed by then, or never. */
-  private static final Duration CLAIMS_SHOW = Duration.ofSeconds(30);
+  /** A claim whose response was lost is committed within this time, or never. */
+  private static final Duration MAX_COMMIT_DELAY = Duration.ofSeconds(30);
 
-  /** Between two sweeps, however often shards come to this node. */
-  private static final Duration BETWEEN_SWEEPS = Duration.ofMillis(100);
+  /** Pause between two sweeps, however often shards move to this node. */
+  private static final Duration SWEEP_PAUSE = Duration.ofMillis(100);
 
-  private final Store store;
+  private final EngineStore store;
   private final Supplier<NodeLease> node;
   private final Supplier<ClusterView> view;
-  private final AtomicLong shards; // when it looked around last
+  private final AtomicLong shards; // at the last change of the cluster
   private final Consumer<EngineEvent> events;
   private final EngineConfig config;
   private final Dispatcher dispatcher;
@@ -74,26 +70,16 @@ public final class Engine {
   private final Loop startingSuspects;
   private final Loop findingLost;
 
-  /** What the engine needs of the store. */
-  public record Store(
-      WorkQueue queue,
-      Outcomes endings,
-      Catalog catalog,
-      Agenda agenda,
-      DbClock clock,
-      Nodes nodes,
-      Claims claims) {}
-
   /**
    * This node in the cluster.
    *
-   * @param lease under which it claims
-   * @param view which lanes it looks after
+   * @param lease the lease under which it claims
+   * @param view the lanes that it owns
    */
   public record Membership(Supplier<NodeLease> lease, Supplier<ClusterView> view) {}
 
   /**
-   * The ways out of this node.
+   * How tasks leave this node.
    *
    * @param publishers one for each broker cluster; closed when the engine stops
    */
@@ -104,7 +90,7 @@ public final class Engine {
     }
   }
 
-  /** A broker cluster that this node publishes to, as it is now. */
+  /** The state of a broker cluster that this node publishes to. */
   public interface Broker {
     BrokerName name();
 
@@ -112,14 +98,14 @@ public final class Engine {
 
     int inFlight();
 
-    /** Messages that it has confirmed. */
+    /** Messages that the broker has confirmed. */
     long published();
 
-    /** Messages that wait, by the queue or consumer group that is watched. */
+    /** Messages waiting, by queue or consumer group. */
     Map<String, Long> depths();
   }
 
-  /** It has seats of its own, so that it neither waits for the others nor they for it. */
+  /** A publisher with its own seats, so that a slow broker does not delay other deliveries. */
   private record Outlet(Publisher publisher, Publishing publishing, Seats seats) implements Broker {
 
     @Override
@@ -149,10 +135,11 @@ public final class Engine {
   }
 
   private Engine(
-      Store store,
+      EngineStore store,
       Ways ways,
       Membership membership,
       EngineConfig config,
+      Signals signals,
       Consumer<EngineEvent> events) {
     this.store = store;
     this.node = membership.lease();
@@ -162,7 +149,7 @@ public final class Engine {
     this.config = config;
     this.completer =
         new Completer(
-            store.endings(),
+            store.outcomes(),
             openClaims,
             node,
             new Completer.Hooks(outcomeAdded::raise, this::saved, this::completerMoved, events));
@@ -177,12 +164,12 @@ public final class Engine {
             lane -> view.get().isOurs(lane),
             new SuspectGroups(config.concurrency(), config.poisonCrashes()),
             suspectsChanged);
-    this.startingSuspects = loop("suspects", suspects::startOnce, GATHERING);
+    this.startingSuspects = loop("suspects", suspects::startOnce, FLUSH_PAUSE);
     suspectsChanged.add(startingSuspects::wake);
-    this.completing = loop("completer", completer::flushOnce, GATHERING);
+    this.completing = loop("completer", completer::flushOnce, FLUSH_PAUSE);
     outcomeAdded.add(completing::wake);
     this.sweeping =
-        loop("sweeper", new Sweeper(store.queue(), store.clock())::sweepOnce, BETWEEN_SWEEPS);
+        loop("sweeper", new Sweeper(store.sweep(), store.clock())::sweepOnce, SWEEP_PAUSE);
     var lost =
         new LostClaims(
             store.claims(),
@@ -190,7 +177,7 @@ public final class Engine {
             openClaims::isKnown,
             new ReapDecision(store.clock(), config.poisonCrashes()),
             events);
-    lost.lookWhile(() -> openClaims.hasAnswerWithin(CLAIMS_SHOW));
+    lost.searchWhile(() -> openClaims.hasAnswerWithin(MAX_COMMIT_DELAY));
     this.findingLost = Loop.of("lost-claims", lost::findOnce, this::failed);
 
     Signal seatsFreed = new Signal();
@@ -202,8 +189,8 @@ public final class Engine {
             seatsFreed);
     addClaimers(seatsFreed);
     ways.publishers().forEach(this::addOutlet);
-    store.agenda().whenEarlier(this::wakeClaimers);
-    store.catalog().whenChanged(this::wakeClaimers);
+    signals.workDue().add(this::wakeClaimers);
+    signals.clusterChanged().add(this::onClusterChanged);
   }
 
   private void saved(List<Attempted> attempts) {
@@ -228,11 +215,11 @@ public final class Engine {
       int part = i;
       Claimer.Lanes lanes =
           new Claimer.Lanes(
-              lane -> isDiscardedBy(part, lane, view.get()) && catalog.isKeptNow(lane),
+              lane -> isDiscardedBy(part, lane, view.get()) && catalog.isDiscardedNow(lane),
               lane ->
                   !view.get().isOurs(lane)
                       && lane % DISCARD_CLAIMERS == part
-                      && catalog.isKeptNow(lane));
+                      && catalog.isDiscardedNow(lane));
       Signal freed = new Signal();
       Seats seats = batchSeats(freed);
       discarded.add(seats);
@@ -247,7 +234,7 @@ public final class Engine {
     return new Seats(BATCHES * Claimer.MAX_BATCH, 0, Claimer.MAX_BATCH, freed);
   }
 
-  /** They take turns by the shards of this node: those may all be even. */
+  /** Alternates over this node's shards, not over lane ids: its shards may all be even. */
   private static boolean isDiscardedBy(int part, int lane, ClusterView view) {
     long before = view.shards() & ((1L << Shards.of(lane)) - 1);
     return view.isOurs(lane) && Long.bitCount(before) % DISCARD_CLAIMERS == part;
@@ -279,7 +266,7 @@ public final class Engine {
     claiming.add(loop);
   }
 
-  /** Each loop takes this for its own only on its own thread. */
+  /** Each loop ignores progress reported on another thread. */
   private void claimerMoved() {
     claiming.forEach(Loop::progress);
   }
@@ -297,12 +284,13 @@ public final class Engine {
   }
 
   public static Engine start(
-      Store store,
+      EngineStore store,
       Ways ways,
       Membership membership,
       EngineConfig config,
+      Signals signals,
       Consumer<EngineEvent> events) {
-    Engine engine = new Engine(store, ways, membership, config, events);
+    Engine engine = new Engine(store, ways, membership, config, signals, events);
     engine.completing.start();
     engine.startingSuspects.start();
     engine.claiming.forEach(Loop::start);
@@ -316,8 +304,8 @@ public final class Engine {
     return sent.running() + outlets.stream().mapToInt(outlet -> outlet.seats().taken()).sum();
   }
 
-  /** Deliveries that have ended and whose outcome is not written yet. */
-  public int toBeWritten() {
+  /** Deliveries that have ended and whose outcome is not saved yet. */
+  public int unsaved() {
     return sent.waitingToBeSaved();
   }
 
@@ -327,43 +315,42 @@ public final class Engine {
   }
 
   /**
-   * The tasks that this node runs in small groups, because a node died while it ran them.
+   * Tasks that this node runs in small groups, because a node crashed while it ran them.
    *
-   * @param oldest since when the first of those that wait could have started; null if none waits
+   * @param oldest when the first waiting one became ready; null if none waits
    */
-  public record Apart(int waiting, int running, @Nullable Instant oldest) {}
+  public record SuspectCount(int waiting, int running, @Nullable Instant oldest) {}
 
-  public Apart suspects() {
+  public SuspectCount suspects() {
     Suspects.Count count = suspects.count();
-    return new Apart(count.waiting(), count.running(), count.oldest());
+    return new SuspectCount(count.waiting(), count.running(), count.oldest());
   }
 
   public List<Broker> brokers() {
     return List.copyOf(outlets);
   }
 
-  /** The cluster has changed: looks for what waits in lanes that were another's until now. */
-  public void lookAround() {
+  /** Looks for tasks in lanes that another node owned until now. */
+  private void onClusterChanged() {
     long now = view.get().shards();
     long before = shards.getAndSet(now);
-    if ((now & ~before) != 0) { // a sweep that nobody needs is not free
+    if ((now & ~before) != 0) { // otherwise the sweep would be wasted
       sweeping.wake();
     }
     wakeClaimers();
   }
 
   /**
-   * Why this node only seems to live: a loop without which it does nothing stands still. Then
-   * others should do its work.
+   * Names a stuck loop without which this node does no work, so that other nodes should take over.
    */
   public Optional<String> stuck() {
     return Stream.concat(claiming.stream(), Stream.of(completing))
         .filter(loop -> loop.isStuckFor(config.stuckAfter()))
-        .map(loop -> "the loop " + loop.name() + " stands still")
+        .map(loop -> "loop " + loop.name() + " is stuck")
         .findFirst();
   }
 
-  /** From now on nothing new is started, and what waits for its turn here goes back. */
+  /** Starts no more tasks, and releases the suspects that wait here. */
   public void stopClaiming() {
     sweeping.stop();
     claiming.forEach(Loop::stop);
@@ -371,8 +358,8 @@ public final class Engine {
   }
 
   /**
-   * Producers stop before what they feed. What still runs after the grace is interrupted and goes
-   * back to PENDING; the completer stops last, because everything ends there.
+   * Stops producers before their consumers. Attempts that still run after the drain timeout are
+   * interrupted and go back to PENDING. The completer stops last, because it saves all outcomes.
    */
   public void stop() throws InterruptedException {
     stopClaiming();
@@ -388,12 +375,12 @@ public final class Engine {
       outlet.publisher().close();
     }
     dispatcher.close();
-    boolean _ = sent.awaitEmpty(WRITING);
+    boolean _ = sent.awaitEmpty(SAVE_TIMEOUT);
     for (Outlet outlet : outlets) {
-      boolean _ = outlet.seats().awaitEmpty(WRITING);
+      boolean _ = outlet.seats().awaitEmpty(SAVE_TIMEOUT);
     }
     for (Seats seats : discarded) {
-      boolean _ = seats.awaitEmpty(WRITING);
+      boolean _ = seats.awaitEmpty(SAVE_TIMEOUT);
     }
     completing.close();
     findingLost.close();

@@ -6,9 +6,9 @@ import java.time.Duration;
  * How hard one node works.
  *
  * @param concurrency attempts that run at once on this node. Default 512.
- * @param drainTimeout how long running attempts may go on at shutdown. Default 10 s.
+ * @param drainTimeout how long running attempts may continue at shutdown. Default 10 s.
  * @param poisonCrashes after this many crashes a task is dead. Default 3.
- * @param stuckAfter a pass that gets no further for longer is not slow, it stands still. Default 20
+ * @param stuckAfter a pass without progress for longer than this is stuck. Default 20
  *     s.
  */
 public record EngineConfig(

@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * What the engine does, for whoever counts it: metrics, logs, tests. One event is a batch where
+ * What the engine did, for metrics, logs and tests. One event is a batch where
  * there is one.
  */
 public sealed interface EngineEvent {
@@ -22,9 +22,9 @@ public sealed interface EngineEvent {
   record Ended(int written, int fenced) implements EngineEvent {}
 
   /**
-   * Tasks were taken back from a silent owner.
+   * Tasks were reclaimed from a lost holder.
    *
-   * @param suspects those of them that a node may have died of
+   * @param suspects how many of them may have crashed their node
    */
   record Reaped(int tasks, int suspects) implements EngineEvent {}
 
@@ -46,7 +46,7 @@ public sealed interface EngineEvent {
     }
   }
 
-  /** Nobody had planned these nominal times when they were due; catch-up decided about them. */
+  /** Nominal times that were not planned when they were due; catch-up decided about them. */
   record FireMissed(TenantId tenant, String schedule, int times) implements EngineEvent {}
 
   record PassFailed(String loop) implements EngineEvent {}

@@ -25,22 +25,21 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Writes down what becomes of tasks here, for whoever watches them through any node. While nobody
- * does it only looks whether somebody has begun to; what is too much for a person to read is only
- * counted.
+ * Writes this node's transitions as events for the event streams of all nodes. Without open
+ * streams, it only checks for new ones. Events beyond a limit are counted instead of written.
  */
 public final class Feed implements Transitions.Listener, AutoCloseable {
 
   private static final Logger log = LoggerFactory.getLogger(Feed.class);
 
-  /** Of one tenant and in one pass, so a second. */
-  static final int MOST_OF_TENANT = 100;
+  /** Events of one tenant per pass, which is a second. */
+  static final int MAX_PER_TENANT = 100;
 
-  /** Of all tenants in one pass. */
-  static final int MOST = 2_000;
+  /** Events of all tenants per pass. */
+  static final int MAX_EVENTS = 2_000;
 
-  private static final Duration WATCHED = Duration.ofSeconds(1);
-  private static final Duration UNWATCHED = Duration.ofSeconds(2);
+  private static final Duration INTERVAL_WATCHED = Duration.ofSeconds(1);
+  private static final Duration INTERVAL_UNWATCHED = Duration.ofSeconds(2);
 
   private final Events events;
   private final Catalog catalog;
@@ -53,14 +52,14 @@ public final class Feed implements Transitions.Listener, AutoCloseable {
   private Map<Integer, Gathered> gathered = new TreeMap<>();
   private int all;
 
-  /** Of one tenant, since the last pass. */
+  /** The events of one tenant since the last pass. */
   private static final class Gathered {
     private final List<Events.Event> events = new ArrayList<>();
     private int skipped;
   }
 
   /**
-   * @param node names this one
+   * @param node the id of this node
    */
   public Feed(Events events, Catalog catalog, InstantSource clock, Supplier<String> node) {
     this.events = events;
@@ -72,10 +71,10 @@ public final class Feed implements Transitions.Listener, AutoCloseable {
   /**
    * Starts to write.
    *
-   * @param whenFailed told the loop's name after a pass that threw
+   * @param onFailure receives the loop's name after a pass that threw
    */
-  public void start(Consumer<String> whenFailed) {
-    loop = new Loop("feed", this::feedOnce, whenFailed).start();
+  public void start(Consumer<String> onFailure) {
+    loop = new Loop("feed", this::feedOnce, onFailure).start();
   }
 
   @Override
@@ -120,10 +119,10 @@ public final class Feed implements Transitions.Listener, AutoCloseable {
 
   private void add(
       Instant at, int laneId, TaskId id, @Nullable TaskState from, TaskState to, int attempt) {
-    // Who has just committed must not wait for the database on our behalf, nor fail.
+    // Runs on the committing thread, which must neither wait for a query nor fail.
     Optional<Lane> known = catalog.knownLane(laneId);
     if (known.isEmpty()) {
-      watched.forEach(this::skipOne); // whose it is we cannot say
+      watched.forEach(this::skipOne); // its tenant is unknown
       return;
     }
     Lane lane = known.get();
@@ -132,7 +131,7 @@ public final class Feed implements Transitions.Listener, AutoCloseable {
     }
     synchronized (this) {
       Gathered of = of(lane.tenant());
-      if (of.events.size() == MOST_OF_TENANT || all == MOST) {
+      if (of.events.size() == MAX_PER_TENANT || all == MAX_EVENTS) {
         of.skipped++;
       } else {
         var change = new Events.Change(id, lane.type(), from, to, attempt);
@@ -150,7 +149,7 @@ public final class Feed implements Transitions.Listener, AutoCloseable {
     return gathered.computeIfAbsent(tenant.value(), _ -> new Gathered());
   }
 
-  /** One pass: writes what was gathered in one statement, and looks who is watched by now. */
+  /** One pass: writes the gathered events in one statement, and reads which tenants are watched. */
   Duration feedOnce() {
     List<Events.Event> taken = take();
     if (!taken.isEmpty()) {
@@ -162,7 +161,7 @@ public final class Feed implements Transitions.Listener, AutoCloseable {
       }
     }
     watched = Set.copyOf(events.watched());
-    return watched.isEmpty() ? UNWATCHED : WATCHED;
+    return watched.isEmpty() ? INTERVAL_UNWATCHED : INTERVAL_WATCHED;
   }
 
   private List<Events.Event> take() {
@@ -183,12 +182,12 @@ public final class Feed implements Transitions.Listener, AutoCloseable {
     return some;
   }
 
-  /** What could not be written is too old to be shown by the next pass. */
+  /** Events that could not be written would be too old for the next pass, so they are counted. */
   private synchronized void skip(Events.Event event) {
     of(event.tenant()).skipped += Math.max(1, event.skipped());
   }
 
-  /** Writes what happened last, if that can be done now. */
+  /** Writes the last events if the database is reachable. */
   @Override
   public void close() {
     if (loop != null) {
@@ -197,7 +196,7 @@ public final class Feed implements Transitions.Listener, AutoCloseable {
     try {
       var _ = feedOnce();
     } catch (StoreException e) {
-      log.debug("what happened last is not shown error={}", e.toString());
+      log.debug("last events lost error={}", e.toString());
     }
   }
 }

@@ -1,99 +1,92 @@
 package carillon.engine;
 
+import carillon.model.Signal;
 import carillon.model.cluster.Hint;
+import carillon.store.Memory;
 import carillon.store.catalog.Catalog;
 import carillon.store.cluster.Hints;
 import carillon.store.db.StoreException;
 import carillon.store.queue.Agenda;
-import carillon.store.queue.WorkQueue;
+import carillon.store.queue.QueueSweep;
 import java.time.Duration;
-import java.util.EnumMap;
-import java.util.List;
 import java.util.Map;
-import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.Objects;
 import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Hears what other nodes tell, and has this node look at once. */
+/** Receives the hints of other nodes, and wakes the parts of this node that they concern. */
 public final class Listener {
 
   private static final Logger log = LoggerFactory.getLogger(Listener.class);
-  private static final Duration PATIENCE = Duration.ofSeconds(1);
+  private static final Duration MAX_WAIT = Duration.ofSeconds(1);
 
   private final String self;
   private final Hints hints;
-  private final WorkQueue queue;
+  private final QueueSweep sweep;
   private final Catalog catalog;
   private final Agenda agenda;
-  private final Agenda.Others others;
-  private final Map<Hint.News, List<Runnable>> actions = new EnumMap<>(Hint.News.class);
+  private final Agenda.Peers peers;
+  private final Map<Hint.News, Signal> signals;
 
   /**
-   * @param self what hints of this process are signed with
+   * @param self the sender of this process's own hints, which it ignores
    */
-  public Listener(
-      String self,
-      Hints hints,
-      WorkQueue queue,
-      Catalog catalog,
-      Agenda agenda,
-      Agenda.Others others) {
+  public Listener(String self, Hints hints, Memory memory, Agenda.Peers peers) {
     this.self = self;
     this.hints = hints;
-    this.queue = queue;
-    this.catalog = catalog;
-    this.agenda = agenda;
-    this.others = others;
-    for (Hint.News each : Hint.News.values()) {
-      actions.put(each, new CopyOnWriteArrayList<>());
-    }
+    this.sweep = memory.sweep();
+    this.catalog = memory.catalog();
+    this.agenda = memory.agenda();
+    this.peers = peers;
+    this.signals =
+        Map.of(
+            Hint.News.MEMBERS,
+            memory.signals().membersChanged(),
+            Hint.News.SHARDS,
+            memory.signals().shardsHinted(),
+            Hint.News.SCHEDULES,
+            memory.signals().scheduleHinted());
   }
 
-  /** The loop that listens; a connection that was lost is made anew after a while. */
-  public Loop loop(Consumer<String> whenFailed) {
-    return new Loop("listener", this::listenOnce, whenFailed);
-  }
-
-  /** Asks to be told of this. */
-  public Listener when(Hint.News news, Runnable action) {
-    actions.getOrDefault(news, List.of()).add(action);
-    return this;
+  /** The loop that listens. It opens a lost connection again after a while. */
+  public Loop loop(Consumer<String> onFailure) {
+    return new Loop("listener", this::listenOnce, onFailure);
   }
 
   /** One pass. */
   Duration listenOnce() {
     if (hints.listen()) {
       for (Hint.News each : Hint.News.values()) {
-        heard(each); // whatever was said before, nobody heard
+        received(each); // hints sent before were missed
       }
     }
-    for (Hint hint : hints.await(PATIENCE)) {
+    for (Hint hint : hints.await(MAX_WAIT)) {
       if (!hint.from().equals(self)) {
-        hint.news().forEach(this::heard);
-        hint.due().forEach(this::heard);
+        hint.news().forEach(this::received);
+        hint.due().forEach(this::received);
       }
     }
     return Duration.ZERO;
   }
 
-  private void heard(Hint.News news) {
-    actions.getOrDefault(news, List.of()).forEach(Runnable::run);
+  private void received(Hint.News news) {
+    Objects.requireNonNull(signals.get(news)).raise();
   }
 
-  private void heard(Hint.Due due) {
-    // A partition that is not there would fail every claim from then on.
-    if (queue.isOpen(due.partition()) && isKnown(due.lane()) && !others.lookAfter(due.lane())) {
+  private void received(Hint.Due due) {
+    // An entry for a partition that does not exist would make every claim fail.
+    if (sweep.isOpen(due.partition()) && isKnown(due.lane()) && !peers.own(due.lane())) {
       agenda.found(due.partition(), due.lane(), due.readyAt());
     }
   }
 
-  /** Another node may have made the lane a moment ago. */
+  /** Reads the lane if it is new: another node may have created it a moment ago. */
   private boolean isKnown(int lane) {
     try {
       return catalog.lane(lane).id() == lane;
     } catch (StoreException e) {
-      log.debug("heard of something that is not there lane={} error={}", lane, e.toString());
+      log.debug("ignored hint for unknown lane lane={} error={}", lane, e.toString());
       return false;
     }
   }

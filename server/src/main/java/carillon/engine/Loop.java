@@ -20,47 +20,47 @@ public final class Loop implements AutoCloseable {
 
   private final String name;
   private final Supplier<Pass> pass;
-  private final Consumer<String> whenFailed;
+  private final Consumer<String> onFailure;
   private final Duration rest;
   private final Semaphore wakeUps = new Semaphore(0);
   private final Thread thread;
   private volatile boolean closed;
   private volatile long movedAt = BETWEEN_PASSES;
-  private int failures; // in a row; these three of this thread only
+  // The next three are used by the loop's thread only.
+  private int failures; // in a row
   private boolean hasSkipped; // since the last failure
   private long warnedAt;
 
   /**
-   * @param pass does one round of work and says how long to wait before the next; zero means go
-   *     again at once
-   * @param whenFailed told this loop's name after a pass that threw
+   * @param pass does one round of work and returns how long to wait before the next
+   * @param onFailure receives the loop's name after a pass that threw
    */
-  public Loop(String name, Supplier<Duration> pass, Consumer<String> whenFailed) {
-    this(name, pass, Duration.ZERO, whenFailed);
+  public Loop(String name, Supplier<Duration> pass, Consumer<String> onFailure) {
+    this(name, pass, Duration.ZERO, onFailure);
   }
 
-  Loop(String name, Supplier<Duration> pass, Duration rest, Consumer<String> whenFailed) {
-    this(rest, name, () -> Pass.done(pass.get()), whenFailed);
+  Loop(String name, Supplier<Duration> pass, Duration rest, Consumer<String> onFailure) {
+    this(rest, name, () -> Pass.done(pass.get()), onFailure);
   }
 
-  /** A loop whose pass may have nothing to do, and says so. */
-  public static Loop of(String name, Supplier<Pass> pass, Consumer<String> whenFailed) {
-    return of(name, pass, Duration.ZERO, whenFailed);
+  /** A loop whose pass reports whether it did anything. */
+  public static Loop of(String name, Supplier<Pass> pass, Consumer<String> onFailure) {
+    return of(name, pass, Duration.ZERO, onFailure);
   }
 
-  static Loop of(String name, Supplier<Pass> pass, Duration rest, Consumer<String> whenFailed) {
-    return new Loop(rest, name, pass, whenFailed);
+  static Loop of(String name, Supplier<Pass> pass, Duration rest, Consumer<String> onFailure) {
+    return new Loop(rest, name, pass, onFailure);
   }
 
   /**
-   * @param rest at least so long after each pass, whoever wakes it: what gathers meanwhile is the
-   *     next pass's. Part of the wait that the pass asks for.
+   * @param rest the minimum wait after each pass, which no wake-up shortens: work gathers meanwhile
+   *     for the next pass. Included in the wait that the pass returns.
    */
-  private Loop(Duration rest, String name, Supplier<Pass> pass, Consumer<String> whenFailed) {
+  private Loop(Duration rest, String name, Supplier<Pass> pass, Consumer<String> onFailure) {
     this.rest = rest;
     this.name = name;
     this.pass = pass;
-    this.whenFailed = whenFailed;
+    this.onFailure = onFailure;
     this.thread = Thread.ofPlatform().name(name).daemon(true).unstarted(this::run);
   }
 
@@ -69,7 +69,7 @@ public final class Loop implements AutoCloseable {
     return this;
   }
 
-  /** Ends the current wait. A wake-up during a pass is kept for the wait after it. */
+  /** Ends the current wait. A wake-up during a pass ends the wait after it. */
   public void wake() {
     if (wakeUps.availablePermits() == 0) {
       wakeUps.release();
@@ -95,16 +95,16 @@ public final class Loop implements AutoCloseable {
     try {
       Pass done = pass.get();
       if (failures > 0 && done.isProof()) {
-        log.info("pass works again loop={} failures={}", name, failures);
+        log.info("pass recovered loop={} failures={}", name, failures);
         failures = 0;
       }
       hasSkipped |= !done.isProof();
       return done.delay();
-    } catch (RuntimeException | Error e) { // a thread that ended would leave the node half dead
+    } catch (RuntimeException | Error e) { // a stopped thread would leave the node half dead
       if (closed) {
         return Duration.ZERO;
       }
-      whenFailed.accept(name);
+      onFailure.accept(name);
       failures++;
       if (failures == 1 || isNewTrouble()) { // the metric counts the rest
         warnedAt = System.nanoTime();
@@ -112,14 +112,14 @@ public final class Loop implements AutoCloseable {
       }
       hasSkipped = false;
       log.debug("pass failed loop={}", name, e);
-      // Spread, so that nodes that lost the same database do not all come back at once.
+      // Jitter, so that nodes that lost the same database do not all reconnect at once.
       return AFTER_FAILURE.plusMillis(ThreadLocalRandom.current().nextInt(500));
     } finally {
       movedAt = BETWEEN_PASSES;
     }
   }
 
-  /** A loop that had nothing to do for long may fail for another reason than before. */
+  /** After a long time without work, a loop may fail for another reason than before. */
   private boolean isNewTrouble() {
     return hasSkipped && System.nanoTime() - warnedAt > WARNED_AGAIN.toNanos();
   }
@@ -129,8 +129,8 @@ public final class Loop implements AutoCloseable {
   }
 
   /**
-   * To be told by the pass, of each part of its work: one that is long does not stand still. What
-   * another thread does says nothing of this one.
+   * Called by a pass for each part of its work, so that a long pass is not taken for stuck. Ignored
+   * on other threads.
    */
   void progress() {
     if (Thread.currentThread().equals(thread)) {
@@ -138,10 +138,10 @@ public final class Loop implements AutoCloseable {
     }
   }
 
-  /** Whether its thread is gone, or its pass has got no further for longer than that. */
-  public boolean isStuckFor(Duration patience) {
+  /** Whether the thread has died, or its pass has made no progress for longer than this. */
+  public boolean isStuckFor(Duration time) {
     long moved = movedAt;
-    boolean isLong = moved != BETWEEN_PASSES && System.nanoTime() - moved > patience.toNanos();
+    boolean isLong = moved != BETWEEN_PASSES && System.nanoTime() - moved > time.toNanos();
     boolean isGone = !closed && thread.getState() == Thread.State.TERMINATED;
     return isLong || isGone;
   }
@@ -153,13 +153,13 @@ public final class Loop implements AutoCloseable {
     wakeUps.drainPermits();
   }
 
-  /** Asks it to end after the pass in progress, without waiting. */
+  /** Makes the loop end after the pass in progress, without waiting for it. */
   public void stop() {
     closed = true;
     wake();
   }
 
-  /** Lets the pass in progress end, and waits for it. */
+  /** Stops the loop and waits for the pass in progress to end. */
   @Override
   public void close() {
     stop();

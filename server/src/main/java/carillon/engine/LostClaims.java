@@ -14,8 +14,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Gives back what this node holds in the database and does not run: claims that were committed and
- * whose answer was lost on the way, and what an outcome was dropped of.
+ * Reclaims tasks that this node holds in the database and does not run: a claim whose commit
+ * response was lost, or a task whose outcome was dropped.
  */
 final class LostClaims {
 
@@ -26,10 +26,11 @@ final class LostClaims {
   private final Claims claims;
   private final Supplier<NodeLease> node;
   private final Predicate<UUID> isKnown;
-  private final ReapDecision verdict;
+  private final ReapDecision decision;
   private final Consumer<EngineEvent> events;
   private volatile BooleanSupplier mayBeNew = () -> true;
-  private boolean isSomethingHeld; // these two of this loop's thread only
+  // The next two are used by the loop's thread only.
+  private boolean isSomethingHeld;
   private int passedOver;
 
   /**
@@ -39,20 +40,20 @@ final class LostClaims {
       Claims claims,
       Supplier<NodeLease> node,
       Predicate<UUID> isKnown,
-      ReapDecision verdict,
+      ReapDecision decision,
       Consumer<EngineEvent> events) {
     this.claims = claims;
     this.node = node;
     this.isKnown = isKnown;
-    this.verdict = verdict;
+    this.decision = decision;
     this.events = events;
   }
 
   /**
-   * While that is not so and nothing was held at the last look, there is nothing to find; it is
-   * looked for now and then all the same.
+   * While this returns false and nothing was held in the last pass, only every tenth pass queries
+   * the database.
    */
-  void lookWhile(BooleanSupplier mayBeNew) {
+  void searchWhile(BooleanSupplier mayBeNew) {
     this.mayBeNew = mayBeNew;
   }
 
@@ -60,34 +61,34 @@ final class LostClaims {
   Pass findOnce() {
     NodeLease lease = node.get();
     if (!lease.isTrusted(System.nanoTime())) {
-      return Pass.skipped(INTERVAL); // they may be somebody else's by now
+      return Pass.skipped(INTERVAL); // other nodes may hold the tasks by now
     }
     boolean isQuiet = !isSomethingHeld && !mayBeNew.getAsBoolean();
     if (isQuiet && ++passedOver < QUIET_PASSES) {
       return Pass.skipped(INTERVAL);
     }
     passedOver = 0;
-    List<Claims.Silent> held = claims.ofNode(lease.node());
+    List<Claims.Lost> held = claims.ofNode(lease.node());
     isSomethingHeld = !held.isEmpty();
     int found = 0;
-    for (Claims.Silent claim : held) {
+    for (Claims.Lost claim : held) {
       if (!isKnown.test(claim.claim())) {
         found += giveBack(claim);
       }
     }
     if (found > 0) {
-      log.info("found tasks={} claimed here that nobody ran", found);
+      log.info("reclaimed lost claims tasks={}", found);
       events.accept(new EngineEvent.Reaped(found, 0));
     }
     return Pass.done(INTERVAL);
   }
 
-  /** One that cannot be given back must not keep the others. */
-  private int giveBack(Claims.Silent claim) {
+  /** A claim that cannot be released must not block the others. */
+  private int giveBack(Claims.Lost claim) {
     try {
-      return claims.reap(claim, verdict::of).states().size();
+      return claims.reap(claim, decision::of).states().size();
     } catch (RuntimeException e) {
-      log.warn("cannot give back claim={} error={}", claim.claim(), e.toString());
+      log.warn("cannot release lost claim claim={} error={}", claim.claim(), e.toString());
       return 0;
     }
   }

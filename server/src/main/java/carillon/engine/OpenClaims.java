@@ -14,11 +14,10 @@ import org.jspecify.annotations.Nullable;
  *
  * <pre>
  *   requested ──► opened ──► tried (each task) ──► saved or dropped (each task) ──► closed
- *       └──► answered with nothing, or the answer was lost
+ *       └──► answered with no tasks, or the response was lost
  * </pre>
  *
- * A claim that the database has and that is not known here was lost: {@link LostClaims} gives its
- * tasks back.
+ * A claim in the database that is not known here was lost: {@link LostClaims} reclaims its tasks.
  */
 final class OpenClaims {
 
@@ -34,7 +33,7 @@ final class OpenClaims {
    * An open claim.
    *
    * @param tasks how many have neither been saved nor dropped
-   * @param untried how many of those have not been tried; shared by all versions of this record
+   * @param untried how many of its tasks have not been tried; shared by all versions of this record
    * @param mustStay a task of it left this node without being saved. It is still RUNNING, so the
    *     row of the claim must stay for its new holder or for the reaper
    */
@@ -52,7 +51,7 @@ final class OpenClaims {
     }
   }
 
-  /** A claim is about to be made under this id. */
+  /** A claim is about to be requested under this id. */
   void requested(UUID claim) {
     synchronized (open) {
       requested.add(claim);
@@ -66,7 +65,7 @@ final class OpenClaims {
     }
   }
 
-  /** The claim was answered, or its answer was lost. */
+  /** The claim got its response, or the response was lost. */
   void answered(UUID claim) {
     answeredAt = System.nanoTime();
     synchronized (open) {
@@ -74,7 +73,7 @@ final class OpenClaims {
     }
   }
 
-  /** Whether a claim was answered, or its answer was lost, within this time. */
+  /** Whether a claim got its response, or lost it, within this time. */
   boolean hasAnswerWithin(Duration time) {
     Long last = answeredAt;
     return last != null && System.nanoTime() - last < time.toNanos();

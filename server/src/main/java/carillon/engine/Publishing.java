@@ -17,7 +17,7 @@ import java.util.UUID;
 import java.util.concurrent.atomic.LongAdder;
 import org.jspecify.annotations.Nullable;
 
-/** Hands what was claimed for one broker cluster to its publisher. */
+/** Hands the tasks claimed for one broker cluster to its publisher. */
 final class Publishing implements TaskStarter {
 
   private final Publisher publisher;
@@ -38,7 +38,7 @@ final class Publishing implements TaskStarter {
     return published.sum();
   }
 
-  /** Whether tasks of this lane go to this broker, and it takes more of them at the moment. */
+  /** Whether tasks of this lane go to this broker, and it accepts more of them now. */
   boolean takes(int lane) {
     return catalog.brokerNow(lane).filter(publisher.name()::equals).isPresent()
         && (!(catalog.targetNow(lane) instanceof Target.Broker to)
@@ -56,7 +56,7 @@ final class Publishing implements TaskStarter {
     Map<Target, Integer> room = new HashMap<>();
     return (lane, share) -> {
       if (!(catalog.targetNow(lane.id()) instanceof Target.Broker to)) {
-        return share; // the tasks' own targets, of which none has a limit
+        return share; // the tasks' own targets have no limit
       }
       int left = room.computeIfAbsent(to, _ -> publisher.remainingCapacity(to));
       int some = Math.max(0, Math.min(share, left));
@@ -65,7 +65,7 @@ final class Publishing implements TaskStarter {
     };
   }
 
-  /** The consumer's time, and before it that of the message on its way there. */
+  /** The consumer's lease, plus the time that the message may take to reach it. */
   @Override
   public @Nullable Duration consumerLease(Lane lane) {
     return catalog.isReportedNow(lane.id())
@@ -98,14 +98,14 @@ final class Publishing implements TaskStarter {
     }
   }
 
-  /** The type's target may have been changed between our look at it and the claim. */
+  /** The type's target may have changed between reading the type and the claim. */
   private boolean isMeant(ClaimedTask task) {
     return task.target() instanceof Target.Broker to
         && to.broker().equals(publisher.name())
         && isReported(task) == (to.complete() == Target.Complete.ON_REPORT);
   }
 
-  /** Such a task was claimed for its consumer: it has a lease of its own. */
+  /** A task claimed for a consumer has its own lease. */
   private static boolean isReported(ClaimedTask task) {
     return task.leaseUntil() != null;
   }

@@ -9,7 +9,7 @@ import java.time.InstantSource;
 import java.util.concurrent.ThreadLocalRandom;
 
 /**
- * What becomes of a task whose holder has gone silent.
+ * Decides what happens to a task whose holder stopped renewing its lease.
  *
  * @param poisonCrashes after this many crashes a task is dead
  */

@@ -24,7 +24,7 @@ final class Seats {
 
   // Guarded by this: what is free depends on both.
   private int unsaved; // claimed and not saved yet
-  private int running; // the part of those that has not been tried yet
+  private int running; // claimed and not tried yet
 
   Seats(int all) {
     this(all, 0, 1, new Signal());
@@ -79,8 +79,8 @@ final class Seats {
   }
 
   /**
-   * Gives back the seats of a claim that failed. Wakes nobody: the claimer pauses after a failure,
-   * and a wake-up would make it try again at once, for as long as the failure lasts.
+   * Frees the seats of a claim that failed. Raises no signal: the claimer pauses after a failure,
+   * and a wake-up would make it retry at once, for as long as the failure lasts.
    *
    * @param untried how many of its tasks were not tried yet
    */
@@ -98,7 +98,7 @@ final class Seats {
     raiseIf(free(0, seats));
   }
 
-  /** Returns whether a claimer that waits should know. */
+  /** Returns whether to wake a waiting claimer. */
   private synchronized boolean free(int tried, int saved) {
     int before = free();
     running -= tried;

@@ -1,31 +1,13 @@
 package carillon.engine;
 
 import carillon.model.task.ClaimedTask;
-import carillon.model.task.Lane;
 import carillon.store.queue.WorkQueue.Claimant;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
-import org.jspecify.annotations.Nullable;
 
 /** Delivers claimed tasks over HTTP. Suspects wait for their group, the others start at once. */
 record Sending(Dispatcher dispatcher, Suspects suspects) implements TaskStarter {
-
-  @Override
-  public boolean isReady() {
-    return true;
-  }
-
-  @Override
-  public LaneLimit limitForPass() {
-    return LaneLimit.NONE;
-  }
-
-  @Override
-  public @Nullable Duration consumerLease(Lane lane) {
-    return null;
-  }
 
   @Override
   public Claimant claimant(UUID claim, String node, boolean forConsumer) {

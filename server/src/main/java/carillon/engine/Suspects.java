@@ -26,29 +26,30 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Runs tasks that a node may have died of in small groups. A group is written down before it
- * starts, and a task's mark is removed only after its end is written. If this node dies too, the
- * reaper can tell the suspects that had begun, and may be to blame, from those that had not.
+ * Runs suspects (tasks that may have crashed a node) in small groups. A group is marked in the
+ * database before it starts, and a task's mark is removed only after its outcome is saved. If this
+ * node crashes too, the reaper can tell the suspects that had started, and may be to blame, from
+ * those that had not.
  *
- * <p>Why a poison is dead after its crashes: whenever it kills a node it had begun, so it was
- * marked or no suspect yet, and both count a crash. Why no innocent task dies with it: before its
- * last crash a task runs while no other suspect does. The sizes of the groups in between decide
- * only how soon everything has been tried.
+ * <p>Why a poison task is dead after its crashes: whenever it crashes a node it had started, so it
+ * was marked or not yet a suspect, and both count a crash. Why no innocent task dies with it:
+ * before its last crash a task runs while no other suspect does. The group sizes in between decide
+ * only how soon every suspect has been tried.
  */
 final class Suspects {
 
   private static final Logger log = LoggerFactory.getLogger(Suspects.class);
 
   /**
-   * When the last one started has run this long without harm, one more may start beyond the size of
-   * the group: long tasks must not keep the others waiting until they end.
+   * A suspect that survives this long no longer delays the next one: one more may start beyond the
+   * group size, so that long tasks do not block the others until they end.
    */
   private static final Duration TRIAL = Duration.ofSeconds(1);
 
-  /** Only as a net: whoever adds or ends one wakes the loop. */
+  /** A fallback only: every suspect that is added or ends wakes the loop. */
   private static final Duration IDLE = Duration.ofSeconds(1);
 
-  /** In each lane, behind which more are not counted. */
+  /** Waiting tasks read per lane: suspects behind them are not counted. */
   private static final int MAX_COUNTED = 2_000;
 
   private final Nodes nodes;
@@ -62,13 +63,13 @@ final class Suspects {
   // Guarded by this.
   private final Queue<Suspect> waiting = new ArrayDeque<>();
   private final Map<TaskId, Begun> running = new HashMap<>();
-  private final Map<Place, Instant> places = new HashMap<>(); // where more may be waiting
+  private final Map<Place, Instant> places = new HashMap<>(); // lanes where more may wait
   private long trialEnd = System.nanoTime();
-  private @Nullable String outdated; // the node whose marks name a task that has ended
+  private @Nullable String outdated; // the node that still marks a task that has ended
   private boolean closed;
-  private int left; // that wait in the lanes, at the last look
+  private int left; // suspects waiting in the lanes, at the last count
 
-  private long countedAt = System.nanoTime() - TRIAL.toNanos(); // of the loop's thread only
+  private long countedAt = System.nanoTime() - TRIAL.toNanos(); // used by the loop's thread only
 
   private record Suspect(ClaimedTask task, String node) {
 
@@ -77,7 +78,7 @@ final class Suspects {
     }
   }
 
-  /** One that runs: without its payload, because it may run for long. */
+  /** A running suspect. It has no payload, because it may run for long. */
   private record Begun(int crashes, String node) {}
 
   /** A lane of a partition. */
@@ -86,14 +87,13 @@ final class Suspects {
   /**
    * The suspects of this node.
    *
-   * @param waiting here, and in the lanes that it looks after
-   * @param oldest since when the first of those that wait could have started; null if none waits
+   * @param waiting on this node and in the lanes that it owns
+   * @param oldest when the first waiting suspect became ready; null if none waits
    */
   record Count(int waiting, int running, @Nullable Instant oldest) {}
 
   /**
-   * @param isOurs the lanes that this node owns: the suspects that wait in other lanes are counted
-   *     by their own nodes
+   * @param isOurs the lanes that this node owns: other nodes count the suspects in their lanes
    * @param changed raised when the next group may start
    */
   Suspects(
@@ -113,7 +113,7 @@ final class Suspects {
     this.changed = changed;
   }
 
-  /** These wait here until their group may start. */
+  /** Queues suspects until their group may start. */
   void add(List<ClaimedTask> tasks, String node) {
     tasks.forEach(task -> add(new Suspect(task, node)));
     changed.raise();
@@ -150,7 +150,7 @@ final class Suspects {
     return new Count(waiting.size() + left, running.size(), oldest);
   }
 
-  /** One pass: starts as many as may start. */
+  /** One pass: starts the next group, if it may start. */
   Duration startOnce() {
     countLeft();
     List<Suspect> group = next();
@@ -158,12 +158,12 @@ final class Suspects {
       forget();
       return untilNext();
     }
-    // Written down first, and under the id that claimed them. If that id has lost its lease the
-    // tasks may be running elsewhere.
+    // Marked first, under the node id that claimed them. If that id has lost its lease, the tasks
+    // may be running elsewhere.
     String node = group.getFirst().node();
     boolean mayStart = nodes.mark(node, marks(node, group));
     List<ClaimedTask> tasks = group.stream().map(Suspect::task).toList();
-    // They may have waited here for long, so a cancel that was requested meanwhile is honoured.
+    // They may have waited for long, so a cancel requested since the claim is honoured.
     Set<TaskId> cancelled = mayStart ? queue.cancelRequested(tasks) : Set.of();
     if (!begin(group, mayStart)) {
       return Duration.ZERO;
@@ -181,7 +181,7 @@ final class Suspects {
     List<ClaimedTask> wanted = new ArrayList<>(group.size());
     for (ClaimedTask task : group) {
       if (cancelled.contains(task.id())) {
-        dispatcher.release(task); // and so it ends CANCELLED
+        dispatcher.release(task); // which ends it as CANCELLED
       } else {
         wanted.add(task);
       }
@@ -189,7 +189,7 @@ final class Suspects {
     dispatcher.send(wanted, node);
   }
 
-  /** Those that may start now, from the head of the queue: nobody is overtaken for ever. */
+  /** The suspects that may start now, from the head of the queue, so that none starves. */
   private synchronized List<Suspect> next() {
     List<Suspect> group = new ArrayList<>();
     int size = Integer.MAX_VALUE;
@@ -222,7 +222,7 @@ final class Suspects {
     return marks;
   }
 
-  /** False if everybody who waited has been released meanwhile. */
+  /** False if all waiting suspects have been released meanwhile. */
   private synchronized boolean begin(List<Suspect> group, boolean mayStart) {
     if (closed) {
       outdated = group.getFirst().node();
@@ -238,7 +238,7 @@ final class Suspects {
     return true;
   }
 
-  /** A claim that found no room here has stepped over suspects; nothing else would wake it. */
+  /** Claims skip suspects while there is no room for them; nothing else would claim them now. */
   private void askForMore() {
     Map<Place, Instant> known;
     synchronized (this) {
@@ -250,7 +250,7 @@ final class Suspects {
     known.forEach((place, from) -> agenda.found(place.partition(), place.lane(), from));
   }
 
-  /** Once a second while there may be some. */
+  /** Counts the suspects in the lanes, at most once a second. */
   private void countLeft() {
     Map<Partition, List<Agenda.Entry>> byPartition = new HashMap<>();
     synchronized (this) {
@@ -268,7 +268,7 @@ final class Suspects {
     for (Map.Entry<Partition, List<Agenda.Entry>> each : byPartition.entrySet()) {
       Map<Integer, Integer> counts = counts(each.getKey(), each.getValue());
       if (counts == null) {
-        return; // nothing is known, so nothing is forgotten
+        return; // the query failed, so keep what is known
       }
       for (Agenda.Entry entry : each.getValue()) {
         int suspects = counts.getOrDefault(entry.lane(), 0);
@@ -283,21 +283,21 @@ final class Suspects {
     }
   }
 
-  /** Null if the database does not answer: no start must fail for a figure. */
+  /** Null if the query fails: a count must not prevent a start. */
   private @Nullable Map<Integer, Integer> counts(Partition partition, List<Agenda.Entry> lanes) {
     try {
       return queue.suspects(partition, lanes, MAX_COUNTED);
     } catch (StoreException e) {
       log.debug("cannot count suspects partition={}", partition, e);
-      return e.isGone() ? Map.of() : null; // gone: the day was dropped meanwhile
+      return e.isGone() ? Map.of() : null; // gone: the partition was dropped
     }
   }
 
   private synchronized void forgetPlace(Place place, Instant since) {
-    places.remove(place, since); // unless another suspect has come from there meanwhile
+    places.remove(place, since); // unless another suspect was claimed there meanwhile
   }
 
-  /** Takes back the marks of those that have ended, when nobody's start does so anyway. */
+  /** Removes the marks of suspects that have ended, unless the next start has done so. */
   private void forget() {
     String node;
     synchronized (this) {
@@ -309,7 +309,7 @@ final class Suspects {
         nodes.mark(node, marks(node, List.of()));
       } catch (StoreException e) {
         synchronized (this) {
-          outdated = node; // again by the next pass
+          outdated = node; // the next pass retries
         }
         throw e;
       }
@@ -322,8 +322,8 @@ final class Suspects {
   }
 
   /**
-   * What became of these attempts is written. Not earlier: a suspect that the tables call running,
-   * and that is not marked, has not begun.
+   * Called when the outcomes of these attempts are saved, not earlier: a suspect that is RUNNING in
+   * the database and not marked has not started.
    */
   void ended(Collection<Attempted> attempts) {
     boolean any = false;
@@ -344,7 +344,7 @@ final class Suspects {
     }
   }
 
-  /** Gives back those that wait; nobody is started any more. */
+  /** Releases the waiting suspects. No suspect starts after this. */
   void close() {
     List<Suspect> left;
     synchronized (this) {

@@ -1,45 +1,45 @@
 package carillon.engine;
 
 import carillon.store.db.DbClock;
-import carillon.store.queue.WorkQueue;
+import carillon.store.queue.QueueSweep;
 import java.time.Duration;
 
-/** Finds what waits without anybody having said so: from other nodes, and after a restart. */
+/** Finds waiting tasks without hints: tasks of other nodes, and all tasks after a restart. */
 final class Sweeper {
 
   private static final Duration INTERVAL = Duration.ofSeconds(1);
 
   /**
-   * How far ahead partitions are opened, so that what is due at midnight is known before midnight.
+   * How far ahead partitions are read, so that tasks due at midnight are known before midnight.
    */
   private static final Duration AHEAD = Duration.ofSeconds(5);
 
   /**
-   * A sweep steps over what was claimed since the last one, and over everything while somebody
-   * holds an old snapshot; it gets a fiftieth of the time.
+   * A sweep steps over the index entries of tasks claimed since the last one, and over all old
+   * entries while a transaction holds an old snapshot. Sweeping gets a fiftieth of the time.
    */
-  private static final int SHARE = 50;
+  private static final int REST_FACTOR = 50;
 
-  /** What nobody said waits no longer than that, whatever a sweep takes. */
-  private static final Duration LONGEST = Duration.ofSeconds(20);
+  /** The longest that a task without a hint waits to be found. */
+  private static final Duration MAX_INTERVAL = Duration.ofSeconds(20);
 
-  private final WorkQueue queue;
+  private final QueueSweep sweep;
   private final DbClock clock;
 
-  Sweeper(WorkQueue queue, DbClock clock) {
-    this.queue = queue;
+  Sweeper(QueueSweep sweep, DbClock clock) {
+    this.sweep = sweep;
     this.clock = clock;
   }
 
   /** One pass. */
   Duration sweepOnce() {
     long began = System.nanoTime();
-    queue.sweepAfter(Duration.ZERO, clock.instant().plus(AHEAD));
+    sweep.sweepAfter(Duration.ZERO, clock.instant().plus(AHEAD));
     return restAfter(Duration.ofNanos(System.nanoTime() - began));
   }
 
   static Duration restAfter(Duration sweep) {
-    long share = sweep.multipliedBy(SHARE).toNanos();
-    return Duration.ofNanos(Math.clamp(share, INTERVAL.toNanos(), LONGEST.toNanos()));
+    long rest = sweep.multipliedBy(REST_FACTOR).toNanos();
+    return Duration.ofNanos(Math.clamp(rest, INTERVAL.toNanos(), MAX_INTERVAL.toNanos()));
   }
 }

@@ -18,8 +18,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Counts in memory what this process does to tasks, and adds it up in the database every two
- * seconds. What a process had not written yet is lost with it.
+ * Counts the transitions that this process commits, and adds the counts to the database every two
+ * seconds. A crash loses the counts that were not written yet.
  */
 public final class Tally implements Transitions.Listener, AutoCloseable {
 
@@ -29,11 +29,11 @@ public final class Tally implements Transitions.Listener, AutoCloseable {
   private final Activity activity;
   private final Catalog catalog;
 
-  /** By lane, so that counting looks nothing up. Guarded by this. */
+  /** By lane, so that counting needs no lookup. Guarded by this. */
   private Map<Integer, Counts> counting = new HashMap<>();
 
-  /** What could not be written yet; of the thread that flushes only. */
-  private final Map<Integer, Counts> kept = new HashMap<>();
+  /** Counts that are not written yet. Used by the flushing thread only. */
+  private final Map<Integer, Counts> unwritten = new HashMap<>();
 
   private @Nullable Loop loop;
 
@@ -45,10 +45,10 @@ public final class Tally implements Transitions.Listener, AutoCloseable {
   /**
    * Starts to write every two seconds.
    *
-   * @param whenFailed told the loop's name after a pass that threw
+   * @param onFailure receives the loop's name after a pass that threw
    */
-  public void start(Consumer<String> whenFailed) {
-    loop = new Loop("tally", this::flushOnce, whenFailed).start();
+  public void start(Consumer<String> onFailure) {
+    loop = new Loop("tally", this::flushOnce, onFailure).start();
   }
 
   @Override
@@ -56,7 +56,7 @@ public final class Tally implements Transitions.Listener, AutoCloseable {
     int lane = -1;
     Counts counts = new Counts();
     for (ClaimedTask task : tasks) {
-      if (task.lane() != lane) { // the tasks of a lane come one after the other
+      if (task.lane() != lane) { // tasks are grouped by lane
         lane = task.lane();
         counts = of(lane);
       }
@@ -84,7 +84,7 @@ public final class Tally implements Transitions.Listener, AutoCloseable {
     return counting.computeIfAbsent(lane, _ -> new Counts());
   }
 
-  /** What it counts as; null where nothing was achieved or lost by it. */
+  /** How a transition is counted; null if it is not. */
   private static Counts.@Nullable Kind kind(Transitions.Move move) {
     return switch (move.to()) {
       case COMPLETED -> Counts.Kind.COMPLETED;
@@ -100,20 +100,20 @@ public final class Tally implements Transitions.Listener, AutoCloseable {
     };
   }
 
-  /** One pass. What cannot be written is kept for the next one. */
+  /** One pass. Counts that cannot be written are left to the next one. */
   Duration flushOnce() {
     Map<Integer, Counts> counted;
     synchronized (this) {
       counted = counting;
       counting = new HashMap<>(counted.size() * 2);
     }
-    counted.forEach((lane, counts) -> kept.computeIfAbsent(lane, _ -> new Counts()).add(counts));
-    if (!kept.isEmpty()) {
+    counted.forEach((lane, counts) -> unwritten.computeIfAbsent(lane, _ -> new Counts()).add(counts));
+    if (!unwritten.isEmpty()) {
       Collection<Activity.Row> rows = rows();
       if (!rows.isEmpty()) {
         activity.add(rows);
       }
-      kept.clear();
+      unwritten.clear();
     }
     return INTERVAL;
   }
@@ -123,7 +123,7 @@ public final class Tally implements Transitions.Listener, AutoCloseable {
   /** For each type, each tenant and the whole installation. */
   private Collection<Activity.Row> rows() {
     Map<Key, Activity.Row> rows = new HashMap<>();
-    kept.forEach(
+    unwritten.forEach(
         (id, counts) -> {
           Lane lane = lane(id);
           if (lane != null) {
@@ -142,7 +142,7 @@ public final class Tally implements Transitions.Listener, AutoCloseable {
         .add(counts);
   }
 
-  /** Null if there is none of this number any more: the database has another history. */
+  /** Null if the lane no longer exists: the database was replaced by another timeline. */
   private @Nullable Lane lane(int id) {
     try {
       return catalog.lane(id);
@@ -154,7 +154,7 @@ public final class Tally implements Transitions.Listener, AutoCloseable {
     }
   }
 
-  /** Writes what is left, if that can be done now. */
+  /** Writes the remaining counts if the database is reachable. */
   @Override
   public void close() {
     if (loop != null) {
@@ -163,7 +163,7 @@ public final class Tally implements Transitions.Listener, AutoCloseable {
     try {
       flushOnce();
     } catch (StoreException e) {
-      log.warn("what happened last is not counted error={}", e.toString());
+      log.warn("last counts lost error={}", e.toString());
     }
   }
 }

@@ -12,10 +12,14 @@ import org.jspecify.annotations.Nullable;
 interface TaskStarter {
 
   /** False while nothing can be started. The starter wakes the claimer when that changes. */
-  boolean isReady();
+  default boolean isReady() {
+    return true;
+  }
 
   /** A fresh limit for one pass: lanes that share a broker's queue also share its room. */
-  LaneLimit limitForPass();
+  default LaneLimit limitForPass() {
+    return LaneLimit.NONE;
+  }
 
   /** Caps a lane's share of the seats. */
   interface LaneLimit {
@@ -26,7 +30,9 @@ interface TaskStarter {
   }
 
   /** How long a broker's consumer may hold a task of this lane; null if this node holds it. */
-  @Nullable Duration consumerLease(Lane lane);
+  default @Nullable Duration consumerLease(Lane lane) {
+    return null;
+  }
 
   /**
    * In whose name to claim, and what to read of each task.

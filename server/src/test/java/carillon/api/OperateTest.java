@@ -10,6 +10,7 @@ import carillon.api.http.Permission;
 import carillon.api.http.Role;
 import carillon.model.target.AddressRules;
 import carillon.model.target.HttpTargetRules;
+import carillon.store.ApiStore;
 import carillon.store.db.Json;
 import carillon.testkit.Postgres;
 import java.sql.Connection;
@@ -49,7 +50,7 @@ class OperateTest {
   }
 
   private static List<Endpoint> endpoints() {
-    Stores stores = TestApi.stores(api.world);
+    ApiStore stores = api.world.store;
     return HttpApi.endpoints(
             TestApi.config(0, 1),
             stores,
@@ -231,7 +232,7 @@ class OperateTest {
             () ->
                 HttpApi.start(
                     TestApi.config(api.port(), 1),
-                    TestApi.stores(api.world),
+                    api.world.store,
                     new HttpTargetRules(AddressRules.PUBLIC_ONLY),
                     Optional::empty,
                     api.metrics,

@@ -9,6 +9,7 @@ import carillon.api.http.Permission;
 import carillon.api.http.Role;
 import carillon.model.target.AddressRules;
 import carillon.model.target.HttpTargetRules;
+import carillon.store.ApiStore;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
@@ -46,7 +47,7 @@ class RightsTest {
             return Optional.empty();
           }
         };
-    Stores stores = TestApi.stores(api.world);
+    ApiStore stores = api.world.store;
     return HttpApi.endpoints(
             TestApi.config(0, 8),
             stores,

@@ -371,8 +371,8 @@ class SecretTargetsTest {
   private static List<String> archive() {
     Graves.age(api.world);
     List<DeadLetterArchive.Letter> letters =
-        api.world.archive.oldest(Duration.ofHours(1), 1_000, 1 << 30).letters();
-    assertThat(api.world.archive.drop(letters, "file", "node")).isEqualTo(letters.size());
+        api.world.store.archive().oldest(Duration.ofHours(1), 1_000, 1 << 30).letters();
+    assertThat(api.world.store.archive().drop(letters, "file", "node")).isEqualTo(letters.size());
     return letters.stream().map(letter -> letter.task().line()).toList();
   }
 }

@@ -12,13 +12,9 @@ import carillon.model.cron.Timetable;
 import carillon.model.target.AddressRules;
 import carillon.model.target.BrokerName;
 import carillon.model.target.HttpTargetRules;
-import carillon.store.cluster.ClusterReader;
+import carillon.store.Memory;
 import carillon.store.db.Json;
-import carillon.store.schedules.Backfills;
 import carillon.store.schedules.StoredSchedule;
-import carillon.store.stats.ActivityReader;
-import carillon.store.stats.StatsReader;
-import carillon.store.stats.StorageReader;
 import carillon.testkit.World;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
@@ -67,7 +63,8 @@ public final class TestApi implements AutoCloseable {
     this.api =
         HttpApi.start(
             config(0, databaseRequests, brokers),
-            stores(world, new Backfills(world.db, timetables, Duration.ofDays(30))),
+            world.storeOn(
+                world.db, new Memory.Settings(null, Duration.ofDays(30), timetables)),
             new HttpTargetRules(AddressRules.PUBLIC_ONLY),
             health(),
             metrics,
@@ -131,32 +128,6 @@ public final class TestApi implements AutoCloseable {
         "test",
         ApiConfig.Metrics.OPEN,
         null);
-  }
-
-  public static Stores stores(World world) {
-    return stores(world, world.backfills);
-  }
-
-  private static Stores stores(World world, Backfills backfills) {
-    return new Stores(
-        world.db,
-        world.tasks,
-        world.deadLetters,
-        world.types,
-        world.tenants,
-        world.keys,
-        world.replies,
-        world.pullQueue,
-        world.redrives,
-        world.audit,
-        world.restores,
-        world.schedules,
-        backfills,
-        new ClusterReader(world.db),
-        new StorageReader(world.db),
-        new StatsReader(world.db, world.catalog, world.partitions, world.clock),
-        new ActivityReader(world.db),
-        world.events);
   }
 
   public int port() {

@@ -11,7 +11,7 @@ import org.junit.jupiter.api.Test;
 class BacklogGaugeTest {
 
   @Test
-  void between_two_looks_what_waited_does_not_seem_to_wait_longer() {
+  void the_oldest_age_does_not_grow_between_two_reads() {
     try (World world = World.create()) {
       world.discard();
       world.sql("UPDATE carillon.task SET ready_at = now() - interval '3 s'");

@@ -8,7 +8,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 
-/** A main of the tests in a Java of its own, for what only the death of a process shows. */
+/** Runs a main class of the tests in a separate JVM, for tests that kill a process. */
 public final class ChildProcess implements AutoCloseable {
 
   private final Process process;

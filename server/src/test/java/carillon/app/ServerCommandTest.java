@@ -90,7 +90,7 @@ class ServerCommandTest {
   }
 
   @Test
-  void the_first_start_tells_a_newcomer_all_and_sigterm_ends_it_in_order() throws Exception {
+  void the_first_start_prints_a_guide_and_sigterm_stops_it_cleanly() throws Exception {
     try (ChildProcess server = start()) {
       server.awaitLine("curl");
       server.terminate();
@@ -102,7 +102,7 @@ class ServerCommandTest {
           .startsWith("\nCarillon ")
           .contains("Dashboard  http://127.0.0.1:1234/\n")
           .contains("API docs   http://127.0.0.1:1234/docs\n")
-          .contains("Admin key  " + key + "  (new; kept in data/admin-key)")
+          .contains("Admin key  " + key + "  (new; stored in data/admin-key)")
           .contains("$(cat 'data/admin-key')")
           .endsWith("closed\n");
       assertThat(errors()).as("its log").allMatch(line -> !line.contains(key));

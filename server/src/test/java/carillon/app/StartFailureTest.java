@@ -13,7 +13,6 @@ import java.net.ConnectException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
-import java.net.URI;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
@@ -35,7 +34,7 @@ class StartFailureTest {
   @TempDir Path directory;
 
   @Test
-  void a_node_whose_last_step_of_starting_fails_leaves_nothing_open() throws IOException {
+  void a_node_that_fails_in_its_last_start_step_leaves_nothing_open() throws IOException {
     int port;
     try (ServerSocket free = new ServerSocket(0, 1, InetAddress.ofLiteral("127.0.0.1"))) {
       port = free.getLocalPort();
@@ -68,7 +67,7 @@ class StartFailureTest {
 
   @Test
   void an_address_with_a_zone_has_a_url() {
-    assertThat(URI.create("http://" + Wiring.host("fe80::1%eth0") + ":8080").getPort())
+    assertThat(new Config.Http("fe80::1%eth0", 0, 1).url(8080).getPort())
         .isEqualTo(8080);
   }
 

@@ -3,6 +3,7 @@ package carillon.cluster;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import carillon.model.Signal;
 import carillon.model.cluster.NodeLease;
 import carillon.model.cluster.Term;
 import carillon.store.cluster.Leadership;
@@ -27,6 +28,8 @@ class ElectionTest {
   private long now = 1_000;
   private NodeLease lease = new NodeLease("a", Long.MAX_VALUE);
 
+  private final Signal won = new Signal();
+
   @BeforeEach
   void open() {
     world = World.create();
@@ -38,7 +41,7 @@ class ElectionTest {
   }
 
   private Election election(Db db) {
-    return new Election(new Leadership(db), () -> lease, LEASE, () -> now, new Random(1));
+    return new Election(new Leadership(db), () -> lease, LEASE, () -> now, new Random(1), won);
   }
 
   private Election rival() {
@@ -47,7 +50,8 @@ class ElectionTest {
         () -> new NodeLease("b", Long.MAX_VALUE),
         LEASE,
         () -> now,
-        new Random(2));
+        new Random(2),
+        new Signal());
   }
 
   private void lapse() {
@@ -55,11 +59,11 @@ class ElectionTest {
   }
 
   @Test
-  void the_first_to_ask_leads_and_keeps_it() {
+  void the_first_candidate_leads_and_stays_leader() {
     Election election = election(world.db);
     Election rival = rival();
-    AtomicInteger won = new AtomicInteger();
-    election.whenWon(won::incrementAndGet);
+    AtomicInteger wins = new AtomicInteger();
+    won.add(wins::incrementAndGet);
 
     for (int pass = 0; pass < 3; pass++) {
       assertThat(election.electOnce().delay()).isBetween(LEASE.dividedBy(20), LEASE.dividedBy(10));
@@ -68,11 +72,11 @@ class ElectionTest {
 
     assertThat(election.term()).contains(new Term(1, "a"));
     assertThat(rival.term()).isEmpty();
-    assertThat(won).hasValue(1);
+    assertThat(wins).hasValue(1);
   }
 
   @Test
-  void a_leader_whose_database_does_not_answer_steps_down_before_another_can_begin() {
+  void a_leader_without_a_database_steps_down_before_another_can_take_over() {
     Db db = Db.open(world.address, "election", 1);
     Election election = election(db);
     election.electOnce();
@@ -87,7 +91,7 @@ class ElectionTest {
   }
 
   @Test
-  void a_pass_that_neither_contends_nor_leads_does_not_show_that_the_database_answers() {
+  void a_pass_without_a_query_is_no_proof_of_a_reachable_database() {
     Election election = election(world.db);
     election.contendWhile(() -> false);
 
@@ -101,9 +105,14 @@ class ElectionTest {
   void trust_is_counted_from_before_the_question() {
     Election election =
         new Election(
-            new Leadership(world.db), () -> lease, LEASE, this::aSecondLater, new Random(1));
+            new Leadership(world.db),
+            () -> lease,
+            LEASE,
+            this::aSecondLater,
+            new Random(1),
+            won);
 
-    election.electOnce(); // asks twice: whether it is a member, and before it takes
+    election.electOnce(); // reads the clock twice: for the lease, and before it takes the leadership
     long asked = now;
 
     now = asked + LEASE.toNanos() / 5 * 4 - Duration.ofSeconds(1).toNanos() - 1;
@@ -117,7 +126,7 @@ class ElectionTest {
   }
 
   @Test
-  void a_leader_that_was_cut_off_goes_on_in_its_term_if_nobody_has_taken_over() {
+  void a_leader_that_was_cut_off_continues_its_term_if_no_other_took_over() {
     Election election = election(world.db);
     election.electOnce();
     now += LEASE.toNanos();
@@ -129,7 +138,7 @@ class ElectionTest {
   }
 
   @Test
-  void a_leader_whose_lease_has_lapsed_steps_down_and_gets_another_term_if_any() {
+  void a_leader_with_a_lapsed_lease_steps_down_and_needs_a_new_term() {
     Election election = election(world.db);
     election.electOnce();
     lapse();
@@ -148,7 +157,7 @@ class ElectionTest {
   }
 
   @Test
-  void who_resigns_is_followed_at_once() {
+  void a_resigned_leader_is_replaced_at_once() {
     Election election = election(world.db);
     Election rival = rival();
     election.electOnce();
@@ -165,11 +174,11 @@ class ElectionTest {
     Election election = election(world.db);
     Election rival = rival();
     AtomicReference<Optional<String>> harm = new AtomicReference<>(Optional.empty());
-    election.leadUnless(harm::get);
+    election.leadUnlessStuck(harm::get);
     election.electOnce();
     assertThat(election.term()).isPresent();
 
-    harm.set(Optional.of("the loop reaper stands still"));
+    harm.set(Optional.of("loop reaper is stuck"));
     election.electOnce();
     assertThat(election.term()).isEmpty();
     election.electOnce();
@@ -210,7 +219,7 @@ class ElectionTest {
   }
 
   @Test
-  void who_believes_that_another_leads_does_not_contend() {
+  void a_node_that_sees_a_leader_does_not_contend() {
     Election election = election(world.db);
     AtomicBoolean isVacant = new AtomicBoolean();
     election.contendWhile(isVacant::get);
@@ -222,7 +231,7 @@ class ElectionTest {
     election.electOnce();
     assertThat(election.term()).contains(new Term(1, "a"));
 
-    isVacant.set(false); // by its own doing: who leads renews
+    isVacant.set(false); // because it leads itself: a leader renews
     lapse();
     election.electOnce();
     assertThat(election.term()).isEmpty();

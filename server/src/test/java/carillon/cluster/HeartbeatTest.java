@@ -2,6 +2,7 @@ package carillon.cluster;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import carillon.model.Signal;
 import carillon.model.cluster.ClusterView;
 import carillon.model.cluster.Shards;
 import carillon.model.cluster.Term;
@@ -20,17 +21,18 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** What a node says of itself, so that nobody takes it for dead. */
+/** The lease and the vitals of a node. */
 class HeartbeatTest {
 
   private World world;
   private Heartbeat heartbeat;
+  private final Signal changed = new Signal();
 
   @BeforeEach
   void join() {
     world = World.create();
     var member = new Heartbeat.Member("n", List.of("engine"), "test", Duration.ofMinutes(1));
-    heartbeat = Heartbeat.join(world.db, world.clock, member, new Random(1));
+    heartbeat = Heartbeat.join(world.db, world.clock, member, new Random(1), changed);
   }
 
   @AfterEach
@@ -43,14 +45,14 @@ class HeartbeatTest {
   }
 
   @Test
-  void a_node_that_lives_or_died_has_said_nothing() {
+  void a_node_that_is_alive_or_crashed_has_no_ending() {
     heartbeat.beatOnce();
 
     assertThat(ending(heartbeat.lease().node())).isEqualTo("null");
   }
 
   @Test
-  void a_node_whose_lease_has_lapsed_says_that_it_lives_and_joins_again() {
+  void a_node_with_a_lapsed_lease_reports_that_it_was_cut_off_and_rejoins() {
     String before = heartbeat.lease().node();
     world.sql("UPDATE carillon.node SET lease_until = now() - interval '1 s'");
 
@@ -62,20 +64,20 @@ class HeartbeatTest {
   }
 
   @Test
-  void a_node_that_is_stopped_says_so() {
+  void a_stopped_node_is_recorded_as_left() {
     heartbeat.leave();
 
     assertThat(ending(heartbeat.lease().node())).isEqualTo("LEFT");
   }
 
   @Test
-  void a_node_says_how_it_is() {
+  void a_node_reports_its_vitals() {
     heartbeat.report(
         () -> new Vitals(3, 8, Duration.ofMillis(250), 100, 97, new Vitals.Suspects(5, 2)));
-    heartbeat.answersAt("http://localhost:8080");
+    heartbeat.advertise("http://localhost:8080");
     heartbeat.beatOnce();
 
-    Nodes.Shown shown = world.nodes.list().getFirst();
+    Nodes.Shown shown = world.store.nodes().list().getFirst();
     assertThat(shown.id()).isEqualTo(heartbeat.lease().node());
     assertThat(shown.label()).isEqualTo("n");
     assertThat(shown.roles()).containsExactly("engine");
@@ -89,7 +91,7 @@ class HeartbeatTest {
   }
 
   @Test
-  void a_node_that_drains_says_so_and_still_does_when_it_has_joined_again() {
+  void a_draining_node_is_still_draining_after_it_rejoined() {
     heartbeat.drain();
     assertThat(status(heartbeat.lease().node())).isEqualTo(Nodes.Status.DRAINING);
 
@@ -102,7 +104,7 @@ class HeartbeatTest {
   }
 
   @Test
-  void a_node_that_drains_says_so_with_every_heartbeat() {
+  void a_draining_node_reports_it_with_every_heartbeat() {
     heartbeat.drain();
     world.sql("UPDATE carillon.node SET draining = false"); // as if it had joined just then
 
@@ -112,7 +114,7 @@ class HeartbeatTest {
   }
 
   @Test
-  void a_node_that_cannot_count_its_work_says_what_it_said_last_and_lives() {
+  void a_node_that_cannot_read_its_vitals_repeats_the_last_ones_and_stays_alive() {
     Vitals vitals = new Vitals(3, 8, Duration.ofMillis(250), 100, 97, new Vitals.Suspects(5, 2));
     heartbeat.report(() -> vitals);
     heartbeat.beatOnce();
@@ -124,7 +126,7 @@ class HeartbeatTest {
 
     heartbeat.beatOnce();
 
-    Nodes.Shown shown = world.nodes.list().getFirst();
+    Nodes.Shown shown = world.store.nodes().list().getFirst();
     assertThat(shown.times().renewedAt()).isAfter(Instant.parse("2021-01-01T00:00:00Z"));
     assertThat(shown.vitals()).isEqualTo(vitals);
   }
@@ -135,7 +137,7 @@ class HeartbeatTest {
   }
 
   private Nodes.Status status(String node) {
-    return world.nodes.list().stream()
+    return world.store.nodes().list().stream()
         .filter(shown -> shown.id().equals(node))
         .findFirst()
         .orElseThrow()
@@ -143,14 +145,14 @@ class HeartbeatTest {
   }
 
   @Test
-  void a_node_that_is_not_heard_of_is_silent() {
+  void a_node_without_heartbeats_is_silent() {
     world.sql("UPDATE carillon.node SET lease_until = now() - interval '1 s'");
 
     assertThat(status(heartbeat.lease().node())).isEqualTo(Nodes.Status.SILENT);
   }
 
   @Test
-  void a_node_looks_after_everything_while_it_is_alone() {
+  void a_single_node_owns_all_shards() {
     world.sql("UPDATE carillon.shard SET node = 'somebody who is gone'");
 
     heartbeat.beatOnce();
@@ -159,11 +161,11 @@ class HeartbeatTest {
   }
 
   @Test
-  void a_node_is_told_when_the_leader_or_its_shards_change_and_only_then() {
+  void a_change_of_leader_or_shards_raises_the_signal() {
     world.node("other");
     heartbeat.beatOnce(); // it is not alone any more
     AtomicInteger told = new AtomicInteger();
-    heartbeat.whenChanged(told::incrementAndGet);
+    changed.add(told::incrementAndGet);
 
     heartbeat.beatOnce();
     assertThat(told).as("nothing has changed").hasValue(0);
@@ -189,9 +191,9 @@ class HeartbeatTest {
   }
 
   @Test
-  void a_node_that_runs_no_tasks_looks_after_nothing() {
+  void a_node_without_the_engine_role_owns_no_shards() {
     var member = new Heartbeat.Member("front", List.of("api"), "test", Duration.ofMinutes(1));
-    Heartbeat front = Heartbeat.join(world.db, world.clock, member, new Random(2));
+    Heartbeat front = Heartbeat.join(world.db, world.clock, member, new Random(2), new Signal());
 
     assertThat(front.view().count()).isZero();
     heartbeat.beatOnce();
@@ -199,9 +201,9 @@ class HeartbeatTest {
   }
 
   @Test
-  void a_node_that_cannot_do_its_work_lets_its_lease_lapse_and_comes_back() {
+  void a_stuck_node_lets_its_lease_lapse_and_rejoins() {
     AtomicReference<Optional<String>> harm = new AtomicReference<>(Optional.of("stuck"));
-    heartbeat.renewUnless(harm::get);
+    heartbeat.renewUnlessStuck(harm::get);
     String before = heartbeat.lease().node();
     world.sql("UPDATE carillon.node SET lease_until = now() - interval '1 s'");
 
@@ -218,7 +220,7 @@ class HeartbeatTest {
   @Test
   void a_node_that_joins_early_gets_no_shards_until_it_begins() {
     var member = new Heartbeat.Member("early", List.of("engine"), "test", Duration.ofMinutes(1));
-    Heartbeat early = Heartbeat.joinEarly(world.db, world.clock, member, new Random(2));
+    Heartbeat early = Heartbeat.joinEarly(world.db, world.clock, member, new Random(2), new Signal());
 
     early.beatOnce();
     assertThat(status(early.lease().node())).isEqualTo(Nodes.Status.DRAINING);
@@ -238,7 +240,7 @@ class HeartbeatTest {
   @Test
   void a_node_that_is_stopped_before_it_begins_never_gets_shards() {
     var member = new Heartbeat.Member("early", List.of("engine"), "test", Duration.ofMinutes(1));
-    Heartbeat early = Heartbeat.joinEarly(world.db, world.clock, member, new Random(2));
+    Heartbeat early = Heartbeat.joinEarly(world.db, world.clock, member, new Random(2), new Signal());
 
     early.drain();
     early.begin();

@@ -3,6 +3,7 @@ package carillon.cluster;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.tuple;
 
+import carillon.model.Signal;
 import carillon.model.cluster.Term;
 import carillon.store.cluster.Leadership;
 import carillon.store.cluster.Nodes;
@@ -28,14 +29,15 @@ class ShardPlannerTest {
   private Db leaderDb;
   private Term term;
   private ShardPlanner planner;
+  private final Signal moved = new Signal();
 
   @BeforeEach
   void lead() {
     world = World.create();
     leadership = new Leadership(world.db);
     term = leadership.take("leader", LEASE).orElseThrow();
-    leaderDb = world.db.onlyWhile(() -> Optional.of(term));
-    planner = new ShardPlanner(new ShardRows(leaderDb), () -> Optional.of(term));
+    leaderDb = world.db.onlyInTerm(() -> Optional.of(term));
+    planner = new ShardPlanner(new ShardRows(leaderDb), () -> Optional.of(term), moved);
   }
 
   @AfterEach
@@ -66,10 +68,10 @@ class ShardPlannerTest {
     assertThat(planned()).isEqualTo(Map.of("a", 22, "b", 21, "c", 21));
     assertThat(planner.moves()).isEqualTo(64 + 42);
 
-    world.nodes.leave("b");
+    world.store.nodes().leave("b");
     assertThat(planned()).isEqualTo(Map.of("a", 32, "c", 32));
 
-    world.nodes.drain("a");
+    world.store.nodes().drain("a");
     assertThat(planned()).as("while one drains").isEqualTo(Map.of("c", 64));
 
     world.node("d");
@@ -77,16 +79,16 @@ class ShardPlannerTest {
     world.sql("UPDATE carillon.node SET lease_until = clock_timestamp() WHERE id = 'c'");
     assertThat(planned()).as("while one is silent").isEqualTo(Map.of("d", 64));
 
-    world.nodes.leave("d");
+    world.store.nodes().leave("d");
     assertThat(planned()).as("when nobody is left").isEqualTo(Map.of("null", 64));
   }
 
   @Test
   void only_nodes_that_run_tasks_get_shards() {
-    world.nodes.join("front", "front", List.of("api"), "test", LEASE);
+    world.store.nodes().join("front", "front", List.of("api"), "test", LEASE);
     assertThat(planned()).isEqualTo(Map.of("null", 64));
 
-    world.nodes.join("both", "both", List.of("api", "engine"), "test", LEASE);
+    world.store.nodes().join("both", "both", List.of("api", "engine"), "test", LEASE);
     assertThat(planned()).isEqualTo(Map.of("both", 64));
   }
 
@@ -104,7 +106,7 @@ class ShardPlannerTest {
     world.node("new");
 
     assertThat(planned()).isEqualTo(Map.of("old", 32, "new", 32));
-    assertThat(world.nodes.list())
+    assertThat(world.store.nodes().list())
         .extracting(Nodes.Shown::id, Nodes.Shown::status, shown -> shown.shards().size())
         .contains(tuple("old", Nodes.Status.ALIVE, 32));
   }
@@ -112,14 +114,14 @@ class ShardPlannerTest {
   @Test
   void nothing_is_written_when_nothing_changes() {
     AtomicInteger told = new AtomicInteger();
-    planner.whenMoved(told::incrementAndGet);
+    moved.add(told::incrementAndGet);
     world.node("a");
     world.node("b");
     planner.planOnce();
     String before = world.value("SELECT max(xmin::text::bigint) FROM carillon.shard");
 
     planner.planOnce();
-    world.nodes.join("front", "front", List.of("api"), "test", LEASE);
+    world.store.nodes().join("front", "front", List.of("api"), "test", LEASE);
     planner.planOnce();
 
     assertThat(world.value("SELECT max(xmin::text::bigint) FROM carillon.shard")).isEqualTo(before);
@@ -127,7 +129,7 @@ class ShardPlannerTest {
   }
 
   @Test
-  void what_is_written_names_the_term() {
+  void assigned_shards_name_the_term() {
     world.node("a");
     planner.planOnce();
 
@@ -139,7 +141,7 @@ class ShardPlannerTest {
   }
 
   @Test
-  void a_leader_whose_term_is_over_writes_nothing() {
+  void a_leader_of_an_ended_term_writes_nothing() {
     world.node("a");
     world.sql("UPDATE carillon.leadership SET lease_until = clock_timestamp()");
     leadership.take("other", LEASE);
@@ -149,9 +151,9 @@ class ShardPlannerTest {
   }
 
   @Test
-  void who_does_not_lead_does_not_even_ask() {
+  void a_follower_sends_no_queries() {
     world.node("a");
-    new ShardPlanner(new ShardRows(world.db), Optional::empty).planOnce();
+    new ShardPlanner(new ShardRows(world.db), Optional::empty, moved).planOnce();
 
     assertThat(loads()).isEqualTo(Map.of("null", 64));
   }

@@ -70,7 +70,7 @@ class FailoverTest {
         assertEndedOnce(promoted);
         assertThat(server.isAlive()).isTrue();
         assertThat(server.metric("carillon_database_timeline")).isEqualTo(2);
-        assertThat(server.errors()).contains("the database is on timeline 2 after 1");
+        assertThat(server.errors()).contains("database timeline changed timeline=2 before=1");
         server.kill9(); // without a database its stop would take long
       }
     }

@@ -15,6 +15,7 @@ import carillon.model.task.NewTask;
 import carillon.model.task.RetryPolicy;
 import carillon.store.catalog.Types;
 import carillon.store.queue.Outcomes;
+import carillon.store.tasks.Counters;
 import carillon.testkit.World;
 import java.sql.Connection;
 import java.sql.DriverManager;
@@ -29,8 +30,8 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
- * What a task costs PostgreSQL from its creation to its end: rows written, statements and log. A
- * change that makes any of them grow must say why, here.
+ * The cost of a task in PostgreSQL from its creation to its end: rows written, statements and WAL. A
+ * change that raises one of them must give the reason here.
  */
 @Tag("slow")
 class CostOfALifeTest {
@@ -80,7 +81,7 @@ class CostOfALifeTest {
   }
 
   @Test
-  void while_somebody_holds_a_snapshot_the_finish_touches_no_index_either() throws SQLException {
+  void completion_touches_no_index_even_under_an_old_snapshot() throws SQLException {
     try (Connection reader =
         DriverManager.getConnection(
             world.address.url(), world.address.user(), world.address.password())) {
@@ -104,7 +105,7 @@ class CostOfALifeTest {
   }
 
   @Test
-  void a_task_that_fails_once_keeps_the_attempt_and_its_transitions() {
+  void a_failed_attempt_and_its_transitions_are_recorded() {
     live(HTTP, 2);
 
     assertThat(writes("task")).isEqualTo(TASKS + " inserted, " + 4 * TASKS + " updated");
@@ -132,9 +133,9 @@ class CostOfALifeTest {
             Callbacks.NONE,
             StatusRules.DEFAULT,
             null);
-    world.types.put(World.TENANT, "t", settings, "test", null);
+    world.store.types().put(World.TENANT, "t", settings, "test", null);
     world.create(
-        task); // makes the lane and the partition, and brings the statements into the plan cache
+        task); // creates the lane and the partition, and fills the plan cache
     world.value(
         """
         SELECT pg_stat_statements_reset(0, oid, 0)
@@ -154,7 +155,7 @@ class CostOfALifeTest {
   }
 
   private long completed() {
-    return world.endings.count(Outcomes.Ended.COMPLETED);
+    return world.counters.count(Counters.ClaimEnd.COMPLETED);
   }
 
   private String backends() {

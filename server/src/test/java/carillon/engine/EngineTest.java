@@ -29,6 +29,7 @@ import carillon.store.queue.WorkQueue;
 import carillon.store.stats.Activity;
 import carillon.store.tasks.TaskView;
 import carillon.store.tasks.UniqueTasks;
+import carillon.store.tasks.Counters;
 import carillon.testkit.FakeDeliverer;
 import carillon.testkit.World;
 import java.time.Duration;
@@ -79,11 +80,11 @@ class EngineTest {
     dispatcher = node.dispatcher;
     claimer = node.claimer(seats);
     ReapDecision verdict = new ReapDecision(world.clock, 3);
-    reaper = new Reaper(world.claims, world.nodes, node.lease, verdict, events::add);
+    reaper = new Reaper(world.store.claims(), world.store.nodes(), node.lease, verdict, events::add);
     lostClaims =
-        new LostClaims(world.claims, node.lease, node.openClaims::isKnown, verdict, events::add);
-    sweeper = new Sweeper(world.queue, world.clock);
-    expirer = new Expirer(world.queue, events::add);
+        new LostClaims(world.store.claims(), node.lease, node.openClaims::isKnown, verdict, events::add);
+    sweeper = new Sweeper(world.memory.sweep(), world.clock);
+    expirer = new Expirer(world.store.expiry(), events::add);
   }
 
   @AfterEach
@@ -138,7 +139,7 @@ class EngineTest {
   }
 
   @Test
-  void a_failure_is_retried_until_the_budget_is_used_and_every_attempt_is_kept() {
+  void a_failure_is_retried_until_the_budget_is_used_with_every_attempt_recorded() {
     deliverer.answer(
         _ -> new DeliveryResult.Failed(Failure.of(FailureKind.TIMEOUT, "too slow"), null));
     TaskId id = world.create(task(null, HTTP));
@@ -150,8 +151,8 @@ class EngineTest {
         .extracting(
             attempt -> attempt.attempt() + " " + attempt.outcome() + " " + attempt.failure())
         .containsExactly("1 RETRIED TIMEOUT", "2 DEAD TIMEOUT");
-    assertThat(world.endings.count(Outcomes.Ended.RETRIED)).isEqualTo(1);
-    assertThat(world.endings.count(Outcomes.Ended.DEAD)).isEqualTo(1);
+    assertThat(world.counters.count(Counters.ClaimEnd.RETRIED)).isEqualTo(1);
+    assertThat(world.counters.count(Counters.ClaimEnd.DEAD)).isEqualTo(1);
   }
 
   @Test
@@ -175,7 +176,7 @@ class EngineTest {
   }
 
   @Test
-  void what_is_interrupted_goes_back_and_the_attempt_does_not_count() {
+  void an_interrupted_task_is_released_and_its_attempt_does_not_count() {
     deliverer.hang();
     TaskId id = world.create(task(null, HTTP));
     await().until(() -> claimer.claimOnce() != null && deliverer.delivered().size() == 1);
@@ -205,13 +206,13 @@ class EngineTest {
 
   private void pause(boolean paused) {
     Types.Result result =
-        world.db.inTransaction(tx -> world.types.setPaused(tx, World.TENANT, "t", paused, "test"));
+        world.db.inTransaction(tx -> world.store.types().setPaused(tx, World.TENANT, "t", paused, "test"));
     assertThat(result).isInstanceOf(Types.Result.Saved.class);
   }
 
   @Test
-  void a_target_that_is_gone_pauses_the_type_whose_own_it_is() {
-    world.types.put(
+  void a_gone_target_pauses_its_type() {
+    world.store.types().put(
         World.TENANT,
         "t",
         new Types.Settings(
@@ -233,11 +234,11 @@ class EngineTest {
 
     runUntil(id, TaskState.DEAD);
 
-    assertThat(world.types.find(World.TENANT, "t").orElseThrow().paused()).isTrue();
+    assertThat(world.store.types().find(World.TENANT, "t").orElseThrow().paused()).isTrue();
   }
 
   @Test
-  void a_silent_nodes_tasks_are_taken_back_and_its_late_result_is_fenced() {
+  void a_lost_nodes_tasks_are_reclaimed_and_its_late_result_is_fenced() {
     world.node("silent");
     TaskId id = world.create(task(null, HTTP));
     ClaimedTask stale = world.claimOne("silent");
@@ -257,7 +258,7 @@ class EngineTest {
   }
 
   @Test
-  void what_was_not_started_in_time_expires_also_where_nobody_claims() {
+  void tasks_expire_even_where_nobody_claims() {
     NewTask late =
         new NewTask(
             "t",
@@ -281,7 +282,7 @@ class EngineTest {
   }
 
   @Test
-  void tasks_that_share_a_concurrency_key_run_one_after_the_other() {
+  void tasks_with_one_concurrency_key_run_one_at_a_time() {
     deliverer.hang();
     NewTask keyed =
         new NewTask(
@@ -317,7 +318,7 @@ class EngineTest {
   }
 
   @Test
-  void the_janitor_makes_partitions_ahead_and_drops_old_ones_without_live_tasks() {
+  void the_janitor_creates_partitions_ahead_and_drops_old_ones_without_live_tasks() {
     world.sql(
         "SELECT carillon.create_partition(DATE '2020-01-01'), carillon.create_partition(DATE"
             + " '2020-01-02')");
@@ -330,15 +331,15 @@ class EngineTest {
     var janitor =
         new Janitor(
             world.partitions,
-            new Janitor.Litter(
-                world.replies,
+            new Janitor.Aging(
+                world.store.replies(),
                 new UniqueTasks(world.db),
-                world.deadLetters,
-                world.redrives,
-                world.backfills,
-                world.oldFires,
+                world.store.deadLetters(),
+                world.store.redrives(),
+                world.store.backfills(),
+                world.store.fireRetention(),
                 new Activity(world.db),
-                world.events),
+                world.store.events()),
             world.clock,
             Duration.ofDays(30));
 
@@ -387,9 +388,9 @@ class EngineTest {
   }
 
   @Test
-  void a_claim_whose_answer_was_lost_is_found_and_taken_back() {
+  void a_claim_with_a_lost_response_is_reclaimed() {
     TaskId id = world.create(task(null, HTTP));
-    world.claimOne("node"); // committed in our name, and our engine never heard of it
+    world.claimOne("node"); // committed under this node's id, unknown to its engine
 
     lostClaims.findOnce();
 
@@ -398,7 +399,7 @@ class EngineTest {
   }
 
   @Test
-  void what_runs_here_is_not_taken_back_from_under_us() {
+  void running_tasks_are_not_reclaimed() {
     deliverer.hang();
     TaskId id = world.create(task(null, HTTP));
     await().until(() -> claimer.claimOnce() != null && deliverer.delivered().size() == 1);
@@ -410,7 +411,7 @@ class EngineTest {
   }
 
   @Test
-  void what_was_claimed_under_a_lease_that_is_lost_is_not_sent() {
+  void tasks_claimed_under_a_lost_lease_are_not_sent() {
     TaskId id = world.create(task(null, HTTP));
     ClaimedTask claimed = world.claimOne("node");
 
@@ -498,7 +499,7 @@ class EngineTest {
   }
 
   @Test
-  void what_is_only_kept_is_not_sent_when_its_target_has_just_changed() {
+  void a_discarded_task_is_not_sent_when_its_target_has_just_changed() {
     TaskId id = world.create(task(null, HTTP));
     ClaimedTask claimed = world.claimOne("node");
     node.expect(claimed.lease().claim(), 1, seats);
@@ -512,7 +513,7 @@ class EngineTest {
   }
 
   @Test
-  void what_is_only_kept_is_claimed_without_its_payload_however_large_and_keeps_it() {
+  void discarded_tasks_are_claimed_without_their_payload() {
     TaskId id = world.create(task(null, new Target.Discard()));
     TaskId other = world.create(task(null, new Target.Discard()));
     String large = "\"" + "x".repeat(9 << 20) + "\""; // both together are too much for a claim
@@ -527,7 +528,8 @@ class EngineTest {
     UUID claim = UUID.randomUUID();
     List<ClaimedTask> claimed =
         world
-            .queue
+            .store
+            .queue()
             .claimDue(
                 id.partition(), quotas, WorkQueue.Claimant.discard(claim, world.node("keeper")))
             .tasks();
@@ -557,7 +559,7 @@ class EngineTest {
   }
 
   @Test
-  void a_partition_that_cannot_be_claimed_from_neither_slows_the_others_nor_is_tried_without_end() {
+  void a_broken_partition_neither_delays_the_others_nor_is_retried_at_once() {
     TaskId today = world.create(task(null, HTTP));
     Partition yesterday = ofYesterday();
     world.sql(
@@ -568,21 +570,21 @@ class EngineTest {
             .formatted(yesterday.suffix()));
     sweeper.sweepOnce();
     AtomicInteger wakeUps = new AtomicInteger();
-    world.agenda.whenEarlier(wakeUps::incrementAndGet);
+    world.signals.workDue().add(wakeUps::incrementAndGet);
     Instant dueBy = world.find(today).dueAt().plusMillis(2); // ready within a millisecond
     await().until(() -> world.clock.instant().isAfter(dueBy));
 
     assertThatThrownBy(claimer::claimOnce).isInstanceOf(StoreException.class);
     assertThat(world.state(today)).isNotEqualTo(TaskState.PENDING);
-    assertThat(wakeUps).as("to go on with the others").hasPositiveValue();
+    assertThat(wakeUps).as("to continue with the other partitions").hasPositiveValue();
     wakeUps.set(0);
 
     assertThatThrownBy(claimer::claimOnce).isInstanceOf(StoreException.class);
-    assertThat(wakeUps).as("with nothing but what fails").hasValue(0);
+    assertThat(wakeUps).as("only the broken partition is left").hasValue(0);
   }
 
   @Test
-  void a_pass_that_claims_from_several_partitions_says_so_of_each() {
+  void a_pass_reports_progress_for_each_partition() {
     TaskId today = world.create(task(null, HTTP));
     Partition _ = ofYesterday();
     sweeper.sweepOnce();
@@ -595,7 +597,7 @@ class EngineTest {
   }
 
   @Test
-  void a_pass_that_writes_outcomes_one_by_one_says_so_of_each() {
+  void a_pass_reports_progress_for_each_outcome_saved_alone() {
     for (int i = 0; i < 3; i++) {
       world.create(task(null, HTTP));
     }

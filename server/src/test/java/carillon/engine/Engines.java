@@ -21,18 +21,12 @@ final class Engines {
       EngineConfig config,
       Consumer<EngineEvent> events) {
     return Engine.start(
-        new Engine.Store(
-            world.queue,
-            world.endings,
-            world.catalog,
-            world.agenda,
-            world.clock,
-            world.nodes,
-            world.claims),
+        world.store,
         ways,
         new Engine.Membership(
             () -> NodeLease.renewed(node, System.nanoTime(), Duration.ofMinutes(1)), view),
         config,
+        world.signals,
         events);
   }
 }

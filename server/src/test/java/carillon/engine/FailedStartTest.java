@@ -25,7 +25,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** What was claimed and committed, and then could not be started or ended in this process. */
+/** Tasks whose claim was committed, and that could not be started or ended in this process. */
 class FailedStartTest {
 
   private static final Target HTTP =
@@ -82,7 +82,7 @@ class FailedStartTest {
 
   private void findLostClaims() {
     new LostClaims(
-            world.claims,
+            world.store.claims(),
             node.lease,
             node.openClaims::isKnown,
             new ReapDecision(world.clock, 3),
@@ -108,7 +108,7 @@ class FailedStartTest {
   }
 
   @Test
-  void somebody_who_counts_claims_and_throws_costs_no_seats() {
+  void a_throwing_event_listener_costs_no_seats() {
     listener =
         event -> {
           if (event instanceof EngineEvent.Claimed) {
@@ -124,7 +124,7 @@ class FailedStartTest {
   }
 
   @Test
-  void what_was_begun_before_a_start_threw_ends_without_a_seat() {
+  void tasks_started_before_a_failed_start_end_without_a_seat() {
     List<TaskId> ids = due(3);
     Claimer claimer =
         node.claimer(
@@ -145,7 +145,7 @@ class FailedStartTest {
   }
 
   @Test
-  void a_start_that_throws_does_not_keep_other_days_from_being_claimed() {
+  void a_failed_start_does_not_block_claims_of_other_days() {
     TaskId today = due(1).getFirst();
     TaskId tomorrow =
         world.create(World.task("t", HTTP, world.clock.instant().plus(Duration.ofDays(1))));
@@ -185,7 +185,7 @@ class FailedStartTest {
   }
 
   @Test
-  void an_attempt_whose_end_cannot_be_decided_gives_its_seat_and_its_task_back() {
+  void an_undecidable_attempt_frees_its_seat_and_its_task() {
     deliverer.answer(_ -> noResult());
     TaskId id = due(1).getFirst();
 
@@ -197,14 +197,14 @@ class FailedStartTest {
     assertThat(world.state(id)).isEqualTo(TaskState.PENDING);
   }
 
-  /** No deliverer returns this: it stands for any mistake in what decides about a result. */
+  /** No deliverer returns this: it stands for a bug in the code that decides about a result. */
   @SuppressWarnings("NullAway")
   private static DeliveryResult noResult() {
     return null;
   }
 
   @Test
-  void an_attempt_whose_end_cannot_be_counted_is_written_all_the_same() {
+  void an_attempt_that_cannot_be_counted_is_still_saved() {
     listener =
         event -> {
           if (event instanceof EngineEvent.Delivered) {

@@ -45,7 +45,7 @@ class FeedTest {
   }
 
   private static Feed feedOf(World world) {
-    Feed feed = new Feed(world.events, world.catalog, world.clock, () -> "node");
+    Feed feed = new Feed(world.store.events(), world.catalog, world.clock, () -> "node");
     world.db.transitions().listen(feed);
     return feed;
   }
@@ -56,13 +56,13 @@ class FeedTest {
   }
 
   private void watch() {
-    world.events.watch(Set.of(World.TENANT), A_WHILE);
+    world.store.events().watch(Set.of(World.TENANT), A_WHILE);
     feed.feedOnce();
   }
 
-  /** What anybody can read of the tenant's tasks. */
+  /** The events of the tenant. */
   private List<String> told() {
-    return world.events.read(Set.of(World.TENANT), began).stream()
+    return world.store.events().read(Set.of(World.TENANT), began).stream()
         .map(Events.Written::event)
         .map(FeedTest::text)
         .toList();
@@ -76,28 +76,28 @@ class FeedTest {
   }
 
   private void finish(ClaimedTask task, Outcome outcome) {
-    world.endings.finish(
+    world.store.outcomes().finish(
         List.of(new Attempted(task, outcome)), Set.of(task.lease().claim()), "node");
   }
 
   @Test
-  void what_happens_on_one_node_is_seen_on_another() {
+  void events_of_one_node_are_seen_on_another() {
     try (World other = world.beside()) {
-      other.events.watch(Set.of(World.TENANT), A_WHILE);
+      other.store.events().watch(Set.of(World.TENANT), A_WHILE);
       assertThat(feed.feedOnce()).isEqualTo(Duration.ofSeconds(1));
       TaskId id = world.discard();
       feed.feedOnce();
 
-      List<Events.Written> seen = other.events.read(Set.of(World.TENANT), began);
+      List<Events.Written> seen = other.store.events().read(Set.of(World.TENANT), began);
 
       assertThat(seen).hasSize(1);
       assertThat(Objects.requireNonNull(seen.getFirst().event().change()).task()).isEqualTo(id);
-      assertThat(other.events.read(Set.of(new TenantId(99)), began)).isEmpty();
+      assertThat(other.store.events().read(Set.of(new TenantId(99)), began)).isEmpty();
     }
   }
 
   @Test
-  void every_way_that_a_task_goes_is_told() {
+  void every_transition_is_an_event() {
     watch();
     Failure failure = Failure.of(FailureKind.TIMEOUT, "late");
     TaskId id = world.discard();
@@ -107,7 +107,7 @@ class FeedTest {
     world.db.inTransaction(tx -> world.tasks.redrive(tx, World.TENANT, id, "test", null));
     finish(world.claimOne("node"), new Outcome.Dead(failure, false));
     world.db.inTransaction(
-        tx -> world.redrives.start(tx, World.TENANT, DeadLetterFilter.ALL, null, "test"));
+        tx -> world.store.redrives().start(tx, World.TENANT, DeadLetterFilter.ALL, null, "test"));
     finish(world.claimOne("node"), new Outcome.Completed(null, null));
     world.cancel(world.discard());
     feed.feedOnce();
@@ -132,7 +132,7 @@ class FeedTest {
   }
 
   @Test
-  void what_is_done_to_a_task_in_its_state_is_told_too() {
+  void changes_without_a_transition_are_events_too() {
     TaskPatch patch = new TaskPatch(null, 1, null, null, null, null);
     TaskId id = world.discard();
     watch();
@@ -159,7 +159,7 @@ class FeedTest {
   }
 
   @Test
-  void while_nobody_watches_one_look_is_all_that_is_done() {
+  void an_unwatched_feed_runs_one_query() {
     world.countStatements();
     for (int i = 0; i < 3; i++) {
       world.discard();
@@ -180,7 +180,7 @@ class FeedTest {
   }
 
   @Test
-  void who_is_watched_no_longer_is_left_alone() {
+  void events_stop_when_nobody_watches_any_more() {
     watch();
     world.sql("UPDATE carillon.watch SET until = now()");
     assertThat(feed.feedOnce()).isEqualTo(Duration.ofSeconds(2));
@@ -193,7 +193,7 @@ class FeedTest {
 
   @Test
   void tenants_that_are_not_watched_are_not_written() {
-    world.events.watch(Set.of(new TenantId(99)), A_WHILE);
+    world.store.events().watch(Set.of(new TenantId(99)), A_WHILE);
     assertThat(feed.feedOnce()).isEqualTo(Duration.ofSeconds(1));
 
     world.discard();
@@ -203,7 +203,7 @@ class FeedTest {
   }
 
   @Test
-  void who_has_committed_never_waits_for_a_lane_that_is_not_known_here() {
+  void a_committing_thread_never_waits_for_an_unknown_lane() {
     watch();
 
     feed.created(List.of(new Unknown(TaskId.at(world.clock.instant(), new Random(1)), 12_345)));
@@ -215,20 +215,20 @@ class FeedTest {
   private record Unknown(TaskId id, int lane) implements Transitions.Created {}
 
   @Test
-  void what_nobody_could_read_is_only_counted() {
+  void events_beyond_the_limit_are_counted() {
     watch();
     var task = World.task("t", new Target.Discard());
     world.db.inTransaction(
         tx ->
             world.tasks.createAll(
-                tx, World.TENANT, Collections.nCopies(Feed.MOST_OF_TENANT + 50, task)));
+                tx, World.TENANT, Collections.nCopies(Feed.MAX_PER_TENANT + 50, task)));
     feed.feedOnce();
 
-    assertThat(told()).hasSize(Feed.MOST_OF_TENANT + 1).endsWith("t: null PENDING 0", "skipped 50");
+    assertThat(told()).hasSize(Feed.MAX_PER_TENANT + 1).endsWith("t: null PENDING 0", "skipped 50");
   }
 
   @Test
-  void what_could_not_be_written_is_counted_by_the_next_pass() {
+  void events_that_failed_to_be_written_are_counted_by_the_next_pass() {
     watch();
     world.discard();
     world.discard();
@@ -242,7 +242,7 @@ class FeedTest {
   }
 
   @Test
-  void what_nobody_reads_any_more_is_forgotten_a_part_at_a_time() {
+  void old_events_are_deleted_in_parts() {
     world.sql(
         """
         INSERT INTO carillon.event (written_at, tenant, at, node)
@@ -251,15 +251,15 @@ class FeedTest {
         """);
     world.sql("INSERT INTO carillon.watch VALUES (1, now() - interval '1 minute'), (2, now())");
 
-    assertThat(world.events.forgetOld(4)).isEqualTo(4);
-    assertThat(world.events.forgetOld(4)).isEqualTo(2);
+    assertThat(world.store.events().forgetOld(4)).isEqualTo(4);
+    assertThat(world.store.events().forgetOld(4)).isEqualTo(2);
     assertThat(world.value("SELECT count(*) FROM carillon.event")).isEqualTo("2");
     assertThat(world.value("SELECT string_agg(tenant::text, ' ') FROM carillon.watch"))
         .isEqualTo("2");
   }
 
   @Test
-  void what_happens_last_is_told_when_the_node_stops() {
+  void the_last_events_are_written_when_the_node_stops() {
     watch();
     world.discard();
 

@@ -16,7 +16,7 @@ class HelpBackoffTest {
     now += time.toNanos();
   }
 
-  /** How long the lane is not asked from now on, in seconds. */
+  /** How long the back-off of the lane lasts from now on, in seconds. */
   private int pause() {
     int seconds = 0;
     for (; backoff.isActive(LANE); seconds++) {
@@ -42,7 +42,7 @@ class HelpBackoffTest {
   }
 
   @Test
-  void a_lane_that_gave_something_may_be_asked_again_at_once() {
+  void a_lane_that_gave_tasks_may_be_claimed_again_at_once() {
     pauseAfterEmptyClaim();
     backoff.extend(LANE);
 

@@ -26,7 +26,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** Whose lanes a node claims from: its own at once, those of others when they leave something. */
+/** A node claims from its own lanes at once, and from lanes of others when they are late. */
 @Tag("slow")
 class HelpingTest {
 
@@ -114,12 +114,12 @@ class HelpingTest {
   }
 
   @Test
-  void each_node_claims_from_its_own_lanes_while_the_other_is_on_time() {
+  void each_node_claims_only_its_own_lanes_while_the_other_is_on_time() {
     int first = lane(world.create(World.task("first", HTTP)));
     world.create(World.task("second", HTTP));
     Node a = new Node("a", only(first));
     Node b = new Node("b", allBut(first));
-    // Late enough for the next sweep of each node: nobody tells it anything here.
+    // Late enough for the next sweep of each node: there are no hints here.
     Instant dueAt = world.clock.instant().plusSeconds(3);
     List<TaskId> ofFirst = createMany("first", dueAt);
     List<TaskId> ofSecond = createMany("second", dueAt);
@@ -131,7 +131,7 @@ class HelpingTest {
   }
 
   @Test
-  void what_a_silent_node_leaves_waiting_is_taken_by_another_after_a_while() {
+  void tasks_of_a_lost_node_are_claimed_by_another_after_a_while() {
     TaskId id = world.create(World.task("t", HTTP));
     Node other = new Node("other", allBut(lane(id)));
 
@@ -169,14 +169,14 @@ class HelpingTest {
   }
 
   @Test
-  void a_lane_that_becomes_ours_is_looked_at_without_being_told_what_waits() {
+  void a_newly_owned_lane_is_swept_without_hints() {
     TaskId before = world.create(World.task("t", HTTP));
     world.cancel(before);
     Node heir = startWithASlowSweep("heir", allBut(lane(before)));
     TaskId id = world.create(World.task("t", HTTP));
 
     heir.view = ClusterView.ALONE;
-    heir.engine.lookAround();
+    heir.store.signals.clusterChanged().raise();
 
     await().atMost(SLOW.multipliedBy(15)).until(() -> heir.delivered().equals(List.of(id)));
   }
@@ -196,7 +196,7 @@ class HelpingTest {
                             + " > interval '%d ms'".formatted(SLOW.toMillis()))
                     .equals("1"));
     world.sql("COMMIT");
-    await().until(() -> node.store.queue.isOpen(Partition.of(world.clock.instant())));
+    await().until(() -> node.store.memory.sweep().isOpen(Partition.of(world.clock.instant())));
     return node;
   }
 
@@ -220,7 +220,7 @@ class HelpingTest {
   }
 
   @Test
-  void two_nodes_that_both_look_after_a_lane_run_each_task_once() {
+  void two_owners_of_one_lane_run_each_task_once() {
     int tasks = 2_000;
     Node a = new Node("a", ClusterView.ALONE);
     Node b = new Node("b", ClusterView.ALONE);
@@ -245,7 +245,7 @@ class HelpingTest {
   }
 
   @Test
-  void what_a_stopping_node_had_not_begun_goes_back_at_once_and_costs_nothing() {
+  void a_stopping_node_releases_tasks_it_had_not_started() {
     TaskId id = world.create(World.task("t", HTTP));
     world.sql("UPDATE carillon.task SET crashes = 2");
     TaskId before = world.create(World.task("t", HTTP));

@@ -26,21 +26,21 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** What nodes tell one another; the loops are run by hand, and nobody sweeps unless said so. */
+/** Hints between nodes. The test runs the passes, and sweeps only where it says so. */
 @Tag("slow")
 class HintsTest {
 
   private static final Target HTTP =
       new Target.Http("https://example.com/", "POST", Map.of(), null, null);
 
-  /** The shard of lanes that are made last: 0, 64, and so on. */
+  /** The shard of the lanes 0, 64 and so on, which no test creates. */
   private static final long SOME = 1;
 
   private World here;
   private Node maker;
   private Node runner;
 
-  /** A process that tells, and one that hears. */
+  /** A process that sends hints and receives them. */
   private static final class Node implements AutoCloseable {
     private final World world;
     private final Hints hints;
@@ -49,7 +49,7 @@ class HintsTest {
     private final List<Hint.News> heard = new ArrayList<>();
 
     /**
-     * @param owns whether it looks after all lanes, or only after those that nobody has made
+     * @param owns whether it owns all lanes, or only lanes that do not exist
      */
     Node(World world, String name, boolean owns) {
       this.world = world;
@@ -57,16 +57,16 @@ class HintsTest {
       ClusterView view = new ClusterView(null, owns ? -1L : SOME, false);
       this.announcer = new Announcer(name, world.catalog, () -> view, world.clock, hints::send);
       this.listener =
-          new Listener(name, hints, world.queue, world.catalog, world.agenda, announcer);
-      for (Hint.News news : Hint.News.values()) {
-        listener.when(news, () -> heard.add(news));
-      }
+          new Listener(name, hints, world.memory, announcer);
+      world.signals.membersChanged().add(() -> heard.add(Hint.News.MEMBERS));
+      world.signals.shardsHinted().add(() -> heard.add(Hint.News.SHARDS));
+      world.signals.scheduleHinted().add(() -> heard.add(Hint.News.SCHEDULES));
       world.agenda.shareWith(announcer);
       world.partitions.ensure(Partition.of(world.clock.instant()));
-      world.queue.sweep(world.clock.instant()); // so that it knows which partitions there are
+      world.sweep(); // so that it knows which partitions there are
     }
 
-    /** Waits until it has heard something, for a second at most. */
+    /** Waits for a hint, for a second at most. */
     void hear() {
       listener.listenOnce();
     }
@@ -94,7 +94,7 @@ class HintsTest {
   }
 
   @Test
-  void a_task_made_on_one_node_runs_on_the_node_of_its_lane_without_a_sweep() {
+  void a_task_created_on_one_node_runs_on_the_owner_of_its_lane_without_a_sweep() {
     World world = runner.world;
     try (NodeByHand node = new NodeByHand(world, "runner", new FakeDeliverer(), _ -> {})) {
       Claimer claimer = node.claimer(new Seats(10));
@@ -115,11 +115,11 @@ class HintsTest {
   }
 
   @Test
-  void what_is_due_much_later_is_not_told() {
+  void tasks_due_much_later_are_not_hinted() {
     Partition today = Partition.of(here.clock.instant());
-    maker.announcer.hear(today, 1, here.clock.instant().plusSeconds(70));
+    maker.announcer.hint(today, 1, here.clock.instant().plusSeconds(70));
     maker.announcer.announceOnce();
-    maker.announcer.tell(Hint.News.SCHEDULES);
+    maker.announcer.announce(Hint.News.SCHEDULES);
     maker.announcer.announceOnce();
 
     runner.hear();
@@ -129,7 +129,7 @@ class HintsTest {
   }
 
   @Test
-  void what_is_due_within_a_minute_is_told() {
+  void tasks_due_within_a_minute_are_hinted() {
     Instant dueAt = here.clock.instant().plusSeconds(30);
     maker.world.create(World.task("t", HTTP, dueAt));
     maker.announcer.announceOnce();
@@ -141,7 +141,7 @@ class HintsTest {
   }
 
   @Test
-  void a_worker_that_waits_at_one_node_finds_what_is_made_on_another_without_a_sweep() {
+  void a_waiting_worker_gets_a_task_created_on_another_node_without_a_sweep() {
     maker.world.create(World.task("pulled", new Target.Pull()));
     maker.announcer.announceOnce();
 
@@ -152,7 +152,7 @@ class HintsTest {
   }
 
   @Test
-  void where_there_is_nobody_else_nothing_is_told() {
+  void a_single_node_sends_no_hints() {
     List<Hint> told = new ArrayList<>();
     World alone = maker.world;
     var announcer =
@@ -168,10 +168,10 @@ class HintsTest {
   }
 
   @Test
-  void a_node_does_not_hear_itself() {
-    runner.announcer.tell(Hint.News.MEMBERS);
+  void a_node_ignores_its_own_hints() {
+    runner.announcer.announce(Hint.News.MEMBERS);
     runner.announcer.announceOnce();
-    maker.announcer.tell(Hint.News.SHARDS);
+    maker.announcer.announce(Hint.News.SHARDS);
     maker.announcer.announceOnce();
 
     runner.hear();
@@ -180,7 +180,7 @@ class HintsTest {
   }
 
   @Test
-  void much_at_once_is_told_in_several_hints_and_what_is_due_last_is_left_to_sweeps() {
+  void many_hints_are_split_and_the_latest_tasks_are_left_to_sweeps() {
     List<Hint> told = new ArrayList<>();
     World world = maker.world;
     var announcer =
@@ -188,9 +188,9 @@ class HintsTest {
             "maker", world.catalog, () -> ClusterView.without(null), world.clock, told::add);
     Instant now = here.clock.instant();
     for (int lane = 1; lane <= 11 * Hint.MOST_DUE; lane++) {
-      announcer.hear(Partition.of(now), lane, now.plusMillis(lane));
+      announcer.hint(Partition.of(now), lane, now.plusMillis(lane));
     }
-    announcer.tell(Hint.News.SHARDS);
+    announcer.announce(Hint.News.SHARDS);
 
     announcer.announceOnce();
     announcer.announceOnce();
@@ -203,20 +203,20 @@ class HintsTest {
   }
 
   @Test
-  void what_comes_back_to_an_old_partition_is_found_within_two_sweeps_though_nobody_tells() {
+  void tasks_back_in_an_old_partition_are_found_within_two_sweeps_without_hints() {
     Instant then = here.clock.instant().minus(Duration.ofDays(3));
     Partition old = Partition.of(then);
     int lane = oldTask(then);
-    runner.world.queue.sweep(here.clock.instant()); // so that a full one is not the next anyway
+    runner.world.sweep(); // so that a full one is not the next anyway
     here.sql(
         "UPDATE carillon.task SET state = 'PENDING', ready_at = now() WHERE partition = '%s'"
             .formatted(old.day()));
 
     maker.world.agenda.note(old, lane, here.clock.instant());
-    maker.world.queue.sweep(here.clock.instant());
-    runner.world.queue.isToldNothing();
-    runner.world.queue.sweep(here.clock.instant());
-    runner.world.queue.sweep(here.clock.instant());
+    maker.world.sweep();
+    runner.world.memory.sweep().sweepWithoutHints();
+    runner.world.sweep();
+    runner.world.sweep();
 
     assertThat(maker.world.agenda.takeDue(here.clock.instant(), each -> each == lane))
         .as("what this node will help with")
@@ -229,7 +229,7 @@ class HintsTest {
   }
 
   @Test
-  void what_is_made_due_before_its_day_is_told_to_the_node_of_its_lane_and_kept_for_help() {
+  void a_task_due_before_its_day_is_hinted_to_its_owner_and_kept_for_help() {
     Instant nextWeek = here.clock.instant().plus(Duration.ofDays(7));
     TaskId first = here.create(World.task("t", HTTP, nextWeek));
     TaskId second = here.create(World.task("t", HTTP, nextWeek));
@@ -239,7 +239,7 @@ class HintsTest {
     runNow(first);
     runner.hear();
     assertThat(dueAt(runner)).as("not known to be open").isEmpty();
-    runner.world.queue.sweep(here.clock.instant());
+    runner.world.sweep();
     assertThat(dueAt(runner)).as("found, since it is new").containsExactly(first.partition());
     assertThat(dueAt(maker)).as("what this node will help with").containsExactly(first.partition());
     here.cancel(first);
@@ -264,7 +264,7 @@ class HintsTest {
         .toList();
   }
 
-  /** A task in a partition of its own that waits for nothing; says in which lane. */
+  /** Creates a task in another partition and returns its lane. */
   private int oldTask(Instant then) {
     Partition partition = Partition.of(then);
     here.partitions.ensure(partition);
@@ -282,7 +282,7 @@ class HintsTest {
   }
 
   @Test
-  void who_was_cut_off_listens_again_and_looks_at_everything_it_may_have_missed() {
+  void a_reconnected_listener_checks_everything_it_may_have_missed() {
     here.value(
         "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name ="
             + " 'carillon/hints' AND datname = current_database()");
@@ -296,7 +296,7 @@ class HintsTest {
     runner.hear();
 
     assertThat(runner.heard).containsExactly(Hint.News.values());
-    maker.announcer.tell(Hint.News.MEMBERS);
+    maker.announcer.announce(Hint.News.MEMBERS);
     maker.announcer.announceOnce();
     runner.hear();
     assertThat(runner.heard).endsWith(Hint.News.MEMBERS);
@@ -304,22 +304,22 @@ class HintsTest {
 
   @Test
   void a_lost_hint_costs_a_sweep_and_nothing_else() {
-    TaskId id = maker.world.create(World.task("t", HTTP)); // nobody is told
+    TaskId id = maker.world.create(World.task("t", HTTP)); // no hint is sent
     assertThat(runner.world.agenda.earliest(_ -> true)).isNull();
 
-    runner.world.queue.sweep(here.clock.instant());
+    runner.world.sweep();
 
     assertThat(runner.world.agenda.earliest(_ -> true)).isNotNull();
     assertThat(here.state(id)).isEqualTo(TaskState.PENDING);
   }
 
   @Test
-  void nonsense_from_whoever_may_write_to_the_database_does_no_harm() {
+  void invalid_hints_do_no_harm() {
     here.sql("NOTIFY carillon, 'hello'");
     here.sql("NOTIFY carillon, 'x||18262,1,0'"); // a partition that is not there
     String today = String.valueOf(Partition.of(here.clock.instant()).day().toEpochDay());
     here.sql("NOTIFY carillon, 'x||%s,4711,0'".formatted(today)); // a lane that is not there
-    maker.announcer.tell(Hint.News.SHARDS);
+    maker.announcer.announce(Hint.News.SHARDS);
     maker.announcer.announceOnce();
 
     await()

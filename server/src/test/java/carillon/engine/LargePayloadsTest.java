@@ -77,7 +77,7 @@ class LargePayloadsTest {
   }
 
   @Test
-  void schedules_that_make_up_for_much_are_planned_one_after_the_other() {
+  void schedules_with_much_to_catch_up_are_planned_one_at_a_time() {
     Instant now = world.clock.instant().truncatedTo(ChronoUnit.SECONDS);
     world.sql(
         """
@@ -97,15 +97,15 @@ class LargePayloadsTest {
   }
 
   @Test
-  void a_backfill_makes_as_many_as_fit_in_each_step() {
+  void a_backfill_step_creates_as_many_tasks_as_fit() {
     new Scheduled(world).every("s", 1);
     world.sql(
         "UPDATE carillon.schedule SET payload = '\"' || repeat('x', " + PAYLOAD + " - 2)|| '\"'");
     Instant from = Instant.parse("2025-10-01T10:00:00Z");
-    var asked = new Backfills.Asked(from, from.plusSeconds(498), OverlapRule.ALLOW, false);
+    var asked = new Backfills.Request(from, from.plusSeconds(498), OverlapRule.ALLOW, false);
     new Scheduled(world).backfill("s", asked);
     List<EngineEvent> events = new ArrayList<>();
-    var backfiller = new Backfiller(world.backfillSteps, events::add);
+    var backfiller = new Backfiller(world.store.backfillSteps(), events::add);
 
     while (backfiller.backfillOnce().isZero()) {
       // There is more.
@@ -115,7 +115,7 @@ class LargePayloadsTest {
   }
 
   @Test
-  void lanes_beyond_what_one_claim_can_hold_are_claimed_by_the_next_one_without_a_sweep() {
+  void lanes_that_do_not_fit_into_one_claim_are_claimed_next_without_a_sweep() {
     List<NewTask> large = new ArrayList<>();
     for (int type = 0; type < 3; type++) {
       large.addAll(Collections.nCopies(TOGETHER, large("t" + type)));

@@ -47,7 +47,7 @@ class LoopTest {
   }
 
   @Test
-  void the_rest_after_a_pass_is_part_of_the_wait_it_asked_for() {
+  void the_rest_after_a_pass_is_part_of_its_wait() {
     Duration half = Duration.ofMillis(500);
     List<Long> began = new CopyOnWriteArrayList<>();
     Supplier<Duration> pass =

@@ -27,7 +27,7 @@ class LostClaimsTest {
     world.node("node");
     lostClaims =
         new LostClaims(
-            world.claims,
+            world.store.claims(),
             () -> NodeLease.renewed("node", System.nanoTime(), Duration.ofMinutes(1)),
             known::contains,
             new ReapDecision(world.clock, 3),
@@ -40,8 +40,8 @@ class LostClaimsTest {
   }
 
   @Test
-  void a_node_that_has_claimed_nothing_for_long_looks_only_now_and_then() {
-    lostClaims.lookWhile(() -> false);
+  void a_node_without_recent_claims_searches_rarely() {
+    lostClaims.searchWhile(() -> false);
     TaskId id = world.create(World.task("t", new Target.Discard()));
     world.claimOne("node");
 
@@ -55,14 +55,14 @@ class LostClaimsTest {
   }
 
   @Test
-  void while_something_is_held_every_pass_looks() {
+  void every_pass_searches_while_a_claim_is_held() {
     TaskId id = world.create(World.task("t", new Target.Discard()));
     UUID claim = world.claimOne("node").lease().claim();
     known.add(claim);
     lostClaims.findOnce();
     assertThat(world.state(id)).isEqualTo(TaskState.RUNNING);
 
-    lostClaims.lookWhile(() -> false);
+    lostClaims.searchWhile(() -> false);
     known.clear();
     lostClaims.findOnce();
 

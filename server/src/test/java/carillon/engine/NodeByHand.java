@@ -4,7 +4,6 @@ import carillon.delivery.Deliverer;
 import carillon.model.cluster.NodeLease;
 import carillon.model.task.Attempted;
 import carillon.model.task.ClaimedTask;
-import carillon.model.task.Lane;
 import carillon.store.queue.WorkQueue.Claimant;
 import carillon.testkit.World;
 import java.time.Duration;
@@ -14,9 +13,8 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
-import org.jspecify.annotations.Nullable;
 
-/** What a node claims, sends and saves tasks with. The test runs the passes. */
+/** The parts with which a node claims, sends and saves tasks. The test runs the passes. */
 final class NodeByHand implements AutoCloseable {
 
   final Supplier<NodeLease> lease;
@@ -44,7 +42,7 @@ final class NodeByHand implements AutoCloseable {
     this.lease = lease;
     this.completer =
         new Completer(
-            world.endings,
+            world.store.outcomes(),
             openClaims,
             lease,
             new Completer.Hooks(
@@ -76,42 +74,20 @@ final class NodeByHand implements AutoCloseable {
 
   Claimer claimer(Seats seats, Claimer.Lanes lanes, TaskStarter starter) {
     return new Claimer(
-        new Engine.Store(
-            world.queue,
-            world.endings,
-            world.catalog,
-            world.agenda,
-            world.clock,
-            world.nodes,
-            world.claims),
+        world.store,
         lease,
         new Claimer.Workload(lanes, seats, starter),
         openClaims,
         new Claimer.Hooks(progress::incrementAndGet, events));
   }
 
-  /** These tasks were claimed by other means, and end at this node's completer. */
+  /** Registers tasks that were claimed by other means and end at this node's completer. */
   void expect(UUID claim, int tasks, Seats seats) {
     seats.take(tasks);
     openClaims.opened(claim, tasks, seats);
   }
 
   private record Starter(Start start) implements TaskStarter {
-
-    @Override
-    public boolean isReady() {
-      return true;
-    }
-
-    @Override
-    public LaneLimit limitForPass() {
-      return LaneLimit.NONE;
-    }
-
-    @Override
-    public @Nullable Duration consumerLease(Lane lane) {
-      return null;
-    }
 
     @Override
     public Claimant claimant(UUID claim, String node, boolean forConsumer) {

@@ -57,7 +57,7 @@ class NodeDeathTest {
   private World world;
   private Engineer engineer;
 
-  /** What one node has, under the id of the moment. */
+  /** The parts of one node, under its current id. */
   private final class Engineer {
     private final FakeDeliverer deliverer = new FakeDeliverer();
     private final Seats seats = new Seats(SEATS);
@@ -74,13 +74,13 @@ class NodeDeathTest {
       dispatcher = node.dispatcher;
       suspects =
           new Suspects(
-              world.nodes, world.queue, dispatcher, world.agenda, _ -> true, GROUPS, new Signal());
+              world.store.nodes(), world.store.queue(), dispatcher, world.agenda, _ -> true, GROUPS, new Signal());
       node.onSaved.add(suspects::ended);
       claimer = node.claimer(seats, Claimer.Lanes.ALL, new Sending(dispatcher, suspects));
       ReapDecision verdict = new ReapDecision(world.clock, POISON_CRASHES);
-      reaper = new Reaper(world.claims, world.nodes, node.lease, verdict, _ -> {});
+      reaper = new Reaper(world.store.claims(), world.store.nodes(), node.lease, verdict, _ -> {});
       lostClaims =
-          new LostClaims(world.claims, node.lease, node.openClaims::isKnown, verdict, _ -> {});
+          new LostClaims(world.store.claims(), node.lease, node.openClaims::isKnown, verdict, _ -> {});
     }
 
     private List<TaskId> delivered() {
@@ -152,19 +152,19 @@ class NodeDeathTest {
     engineer.reaper.reapOnce();
 
     assertThat(ids).allMatch(id -> fate(id).equals("PENDING CRASHED attempt=1 crashes=1"));
-    assertThat(world.endings.count(FailureKind.CRASHED)).isEqualTo(2);
-    assertThat(world.endings.count(FailureKind.LEASE_LOST)).isZero();
+    assertThat(world.counters.count(FailureKind.CRASHED)).isEqualTo(2);
+    assertThat(world.counters.count(FailureKind.LEASE_LOST)).isZero();
   }
 
   @Test
-  void what_had_begun_is_blamed_and_suspects_that_waited_pay_nothing() {
+  void started_tasks_are_blamed_and_waiting_suspects_are_not() {
     TaskId running = task();
     TaskId waiting = task();
     TaskId noSuspectYet = task();
     suspect(running, 1);
     suspect(waiting, 1);
     claimed("dead", 3);
-    assertThat(world.nodes.mark("dead", List.of(running))).isTrue();
+    assertThat(world.store.nodes().mark("dead", List.of(running))).isTrue();
     dies("dead");
 
     engineer.reaper.reapOnce();
@@ -180,18 +180,18 @@ class NodeDeathTest {
     TaskId poison = task();
     suspect(innocent, 1);
     claimed("dead-1", 2);
-    world.nodes.mark("dead-1", List.of(innocent));
+    world.store.nodes().mark("dead-1", List.of(innocent));
     dies("dead-1");
     engineer.reaper.reapOnce();
     assertThat(fate(poison)).isEqualTo("PENDING CRASHED attempt=1 crashes=1");
 
     // From now on it is a suspect, and the innocent task, on its last chance, runs without it.
     claimed("dead-2", 2);
-    world.nodes.mark("dead-2", List.of(poison));
+    world.store.nodes().mark("dead-2", List.of(poison));
     dies("dead-2");
     engineer.reaper.reapOnce();
     claimed("dead-3", 2);
-    world.nodes.mark("dead-3", List.of(poison));
+    world.store.nodes().mark("dead-3", List.of(poison));
     dies("dead-3");
     engineer.reaper.reapOnce();
 
@@ -200,7 +200,7 @@ class NodeDeathTest {
   }
 
   @Test
-  void a_suspect_whose_attempt_ended_at_its_target_is_none_in_its_next_attempt() {
+  void a_suspect_that_reached_its_target_is_cleared() {
     TaskId answered = task();
     suspect(answered, 2);
     engineer.deliverer.answer(_ -> failed(FailureKind.STATUS));
@@ -238,11 +238,11 @@ class NodeDeathTest {
   }
 
   @Test
-  void what_takes_three_nodes_down_is_dead_as_poison_whatever_its_budget() {
+  void a_task_that_crashes_three_nodes_is_dead_as_poison_whatever_its_budget() {
     TaskId id = task();
     for (int crash = 1; crash <= POISON_CRASHES; crash++) {
       claimed("dead-" + crash, 1);
-      world.nodes.mark("dead-" + crash, crash == 1 ? List.of() : List.of(id));
+      world.store.nodes().mark("dead-" + crash, crash == 1 ? List.of() : List.of(id));
       dies("dead-" + crash);
       engineer.reaper.reapOnce();
     }
@@ -260,7 +260,7 @@ class NodeDeathTest {
   }
 
   @Test
-  void what_is_published_is_never_a_suspect_and_every_crash_costs_it_an_attempt() {
+  void a_published_task_is_never_a_suspect_and_every_crash_costs_an_attempt() {
     Target kafka = new Target.Kafka("main", "t", Target.Complete.ON_PUBLISH, null);
     TaskId id =
         world.create(
@@ -301,7 +301,7 @@ class NodeDeathTest {
     }
 
     assertThat(ids).allMatch(id -> fate(id).equals("PENDING CRASHED attempt=1 crashes=1"));
-    assertThat(world.endings.count(FailureKind.CRASHED)).isEqualTo(20);
+    assertThat(world.counters.count(FailureKind.CRASHED)).isEqualTo(20);
   }
 
   @Test
@@ -309,12 +309,12 @@ class NodeDeathTest {
     TaskId id = task();
     claimed("slow", 1);
     dies("slow");
-    var seen = world.claims.lapsed(10);
+    var seen = world.store.claims().lapsed(10);
     world.sql("UPDATE carillon.node SET lease_until = now() + interval '1 min' WHERE id = 'slow'");
 
     seen.forEach(
         silent ->
-            world.claims.reap(
+            world.store.claims().reap(
                 silent,
                 (_, _) -> {
                   throw new AssertionError("it lives");
@@ -326,11 +326,11 @@ class NodeDeathTest {
   }
 
   @Test
-  void a_suspect_whose_node_died_between_the_mark_and_the_sending_is_blamed() {
+  void a_suspect_is_blamed_if_its_node_crashed_between_mark_and_send() {
     TaskId id = task();
     suspect(id, POISON_CRASHES - 1);
     claimed("dead", 1);
-    world.nodes.mark("dead", List.of(id));
+    world.store.nodes().mark("dead", List.of(id));
     dies("dead");
 
     engineer.reaper.reapOnce();
@@ -342,10 +342,10 @@ class NodeDeathTest {
   void a_dead_nodes_mark_can_no_longer_be_changed() {
     TaskId id = task();
     claimed("dead", 1);
-    world.nodes.mark("dead", List.of(id));
+    world.store.nodes().mark("dead", List.of(id));
     dies("dead");
 
-    assertThat(world.nodes.mark("dead", List.of())).isFalse();
+    assertThat(world.store.nodes().mark("dead", List.of())).isFalse();
 
     assertThat(suspectsOf("dead")).contains(id.toString());
   }
@@ -362,11 +362,11 @@ class NodeDeathTest {
   }
 
   @Test
-  void a_node_that_was_only_cut_off_blames_nobody() {
+  void a_node_that_was_only_cut_off_blames_no_task() {
     TaskId id = task();
     claimed("away", 1);
     dies("away");
-    world.nodes.survive("away");
+    world.store.nodes().survive("away");
 
     engineer.reaper.reapOnce();
 
@@ -374,10 +374,10 @@ class NodeDeathTest {
   }
 
   @Test
-  void what_a_stopped_node_could_not_write_down_costs_no_attempt_and_blames_nobody() {
+  void unsaved_outcomes_of_a_stopped_node_cost_no_attempt_and_no_blame() {
     TaskId id = task();
     claimed("stopped", 1);
-    world.nodes.leave("stopped");
+    world.store.nodes().leave("stopped");
 
     await()
         .until(
@@ -390,14 +390,14 @@ class NodeDeathTest {
   }
 
   @Test
-  void a_reaper_that_was_cut_off_itself_takes_nobody_for_dead() {
+  void a_reaper_that_was_cut_off_reaps_no_node() {
     TaskId id = task();
     claimed("dead", 1);
     dies("dead");
     var cutOff =
         new Reaper(
-            world.claims,
-            world.nodes,
+            world.store.claims(),
+            world.store.nodes(),
             () -> new NodeLease("ours", System.nanoTime() - 1),
             new ReapDecision(world.clock, POISON_CRASHES),
             _ -> {});
@@ -450,7 +450,7 @@ class NodeDeathTest {
   }
 
   @Test
-  void a_suspect_that_has_ended_makes_room_only_when_its_end_is_written() {
+  void a_suspect_makes_room_only_when_its_outcome_is_saved() {
     int size = GROUPS.size(1);
     List<TaskId> ids = tasks(size + 1);
     ids.forEach(id -> suspect(id, 1));
@@ -489,7 +489,7 @@ class NodeDeathTest {
   }
 
   @Test
-  void a_suspect_on_its_last_chance_waits_until_no_other_suspect_runs() {
+  void a_suspect_on_its_last_chance_runs_alone() {
     TaskId harmless = task();
     TaskId lastChance = task();
     TaskId behind = task();
@@ -523,7 +523,7 @@ class NodeDeathTest {
   }
 
   @Test
-  void a_suspect_that_would_die_of_one_more_crash_shares_the_blame_with_nobody() {
+  void a_suspect_one_crash_from_death_shares_no_blame() {
     List<TaskId> ids = tasks(2);
     ids.forEach(id -> suspect(id, POISON_CRASHES - 1));
     engineer.deliverer.hang();
@@ -544,15 +544,15 @@ class NodeDeathTest {
   }
 
   @Test
-  void who_has_just_come_back_itself_waits_for_the_others_before_it_takes_them_for_dead() {
+  void a_reaper_that_was_cut_off_gives_other_nodes_time_before_it_reaps_them() {
     TaskId id = task();
     claimed("slower", 1);
     dies("slower");
     AtomicReference<String> name = new AtomicReference<>("ours");
     Reaper reaper =
         new Reaper(
-            world.claims,
-            world.nodes,
+            world.store.claims(),
+            world.store.nodes(),
             () -> NodeLease.renewed(name.get(), System.nanoTime(), Duration.ofMinutes(1)),
             new ReapDecision(world.clock, POISON_CRASHES),
             _ -> {});
@@ -569,7 +569,7 @@ class NodeDeathTest {
   }
 
   @Test
-  void other_tasks_do_not_wait_for_suspects_and_a_node_takes_few_of_those() {
+  void other_tasks_do_not_wait_for_suspects_and_a_node_claims_few_of_them() {
     List<TaskId> suspects = tasks(50);
     suspects.forEach(id -> suspect(id, 1));
     List<TaskId> others = tasks(50);
@@ -577,7 +577,7 @@ class NodeDeathTest {
     await()
         .until(
             () -> {
-              world.queue.sweep(world.clock.instant());
+              world.sweep();
               engineer.claimer.claimOnce();
               engineer.completer.flushOnce();
               return others.stream().allMatch(id -> world.state(id) == TaskState.COMPLETED);
@@ -599,7 +599,7 @@ class NodeDeathTest {
     await()
         .until(
             () -> {
-              world.queue.sweep(world.clock.instant());
+              world.sweep();
               engineer.claimer.claimOnce();
               return engineer.seats.taken() == room + 5;
             });
@@ -620,7 +620,7 @@ class NodeDeathTest {
     await()
         .until(
             () -> {
-              world.queue.sweep(world.clock.instant());
+              world.sweep();
               engineer.claimer.claimOnce();
               return world.state(id) == TaskState.RUNNING;
             });
@@ -639,7 +639,7 @@ class NodeDeathTest {
   void room_for_suspects_is_filled_without_waiting_for_a_sweep() {
     List<TaskId> ids = tasks(GROUPS.maxWaiting() + 7);
     ids.forEach(id -> suspect(id, 1));
-    world.queue.sweep(world.clock.instant());
+    world.sweep();
 
     await()
         .until(
@@ -652,17 +652,17 @@ class NodeDeathTest {
   }
 
   @Test
-  void the_reaper_says_how_many_suspects_and_poisons_a_dead_node_leaves() {
+  void the_reaper_reports_suspects_and_poison_tasks_of_a_crashed_node() {
     List<TaskId> ids = tasks(3);
     suspect(ids.getFirst(), POISON_CRASHES - 1);
     claimed("dead", 3);
-    world.nodes.mark("dead", List.of(ids.getFirst()));
+    world.store.nodes().mark("dead", List.of(ids.getFirst()));
     dies("dead");
     List<EngineEvent> events = new ArrayList<>();
     var reaper =
         new Reaper(
-            world.claims,
-            world.nodes,
+            world.store.claims(),
+            world.store.nodes(),
             () -> NodeLease.renewed("ours", System.nanoTime(), Duration.ofMinutes(1)),
             new ReapDecision(world.clock, POISON_CRASHES),
             events::add);
@@ -670,7 +670,7 @@ class NodeDeathTest {
     reaper.reapOnce();
 
     assertThat(events).containsExactly(new EngineEvent.Reaped(3, 2));
-    assertThat(world.endings.count(FailureKind.POISON)).isEqualTo(1);
+    assertThat(world.counters.count(FailureKind.POISON)).isEqualTo(1);
   }
 
   @Test
@@ -690,7 +690,7 @@ class NodeDeathTest {
 
     assertThat(ids).allMatch(id -> fate(id).equals("PENDING SHUTDOWN attempt=0 crashes=2"));
     assertThat(engineer.seats.taken()).isZero();
-    assertThat(world.endings.count(FailureKind.SHUTDOWN)).isEqualTo(2);
+    assertThat(world.counters.count(FailureKind.SHUTDOWN)).isEqualTo(2);
   }
 
   @Test
@@ -731,7 +731,7 @@ class NodeDeathTest {
   }
 
   @Test
-  void a_silent_worker_has_lost_its_lease_and_no_node_has_died() {
+  void a_lost_worker_is_a_lost_lease_and_no_crash() {
     TaskId id = world.create(World.task("pulled", new Target.Pull()));
     await()
         .until(
@@ -740,7 +740,7 @@ class NodeDeathTest {
                     .db
                     .inTransaction(
                         tx ->
-                            world.pullQueue.claim(
+                            world.store.pullQueue().claim(
                                 tx,
                                 World.TENANT,
                                 List.of("pulled"),

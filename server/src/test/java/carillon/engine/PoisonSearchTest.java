@@ -59,7 +59,7 @@ class PoisonSearchTest {
   private int crashes;
   private int names;
 
-  /** A node that dies as soon as it runs a poison, but for the first run of everything. */
+  /** A node that crashes as soon as it runs a poison task, except in the first run of all tasks. */
   private final class Node {
     private final String name = "node-" + names++;
     private final Seats seats = new Seats(SEATS);
@@ -67,8 +67,8 @@ class PoisonSearchTest {
     private final NodeByHand node = new NodeByHand(world, name, deliverer, _ -> {});
     private final Suspects suspects =
         new Suspects(
-            world.nodes,
-            world.queue,
+            world.store.nodes(),
+            world.store.queue(),
             node.dispatcher,
             world.agenda,
             _ -> true,
@@ -78,7 +78,7 @@ class PoisonSearchTest {
         node.claimer(seats, Claimer.Lanes.ALL, new Sending(node.dispatcher, suspects));
     private final Reaper reaper =
         new Reaper(
-            world.claims, world.nodes, node.lease, new ReapDecision(world.clock, CRASHES), _ -> {});
+            world.store.claims(), world.store.nodes(), node.lease, new ReapDecision(world.clock, CRASHES), _ -> {});
     private final Map<TaskId, Integer> running = new ConcurrentHashMap<>();
     private volatile boolean isDead;
 
@@ -148,12 +148,12 @@ class PoisonSearchTest {
 
   private void allInFlight(Node node, int tasks) {
     while (starts.size() < tasks) {
-      world.queue.sweep(world.clock.instant());
+      world.sweep();
       node.claimer.claimOnce();
     }
   }
 
-  /** Until everything has ended; a node that dies is replaced by another. */
+  /** Runs until all tasks have ended; a crashed node is replaced by another. */
   private void untilAllEnded(int atOnce) {
     List<Node> alive = new ArrayList<>();
     while (!world
@@ -163,7 +163,7 @@ class PoisonSearchTest {
         alive.add(new Node());
         nodes.add(alive.getLast());
       }
-      world.queue.sweep(world.clock.instant());
+      world.sweep();
       alive.forEach(Node::work);
       for (Node node : List.copyOf(alive)) {
         if (node.isDead) {

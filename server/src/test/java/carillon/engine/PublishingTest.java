@@ -35,7 +35,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** What is given to brokers: when it is claimed, what a confirm means, and who may report it. */
+/** Publishing: when tasks are claimed, what a confirm means, and who may report an outcome. */
 class PublishingTest {
 
   private static final BrokerName MAIN = new BrokerName(BrokerName.Kind.KAFKA, "main");
@@ -89,7 +89,7 @@ class PublishingTest {
   }
 
   private void type(String name, Target target, Duration lease) {
-    world.types.put(
+    world.store.types().put(
         World.TENANT,
         name,
         new Types.Settings(
@@ -111,7 +111,7 @@ class PublishingTest {
   private List<Boolean> report(TaskId id, Lease lease) {
     var report = new WorkReport(id, lease, WorkReport.Kind.COMPLETED, "\"done\"", null, null, null);
     return world.db.inTransaction(
-        tx -> world.pullQueue.report(tx, World.TENANT, List.of(report), List.of(), "consumer"));
+        tx -> world.store.pullQueue().report(tx, World.TENANT, List.of(report), List.of(), "consumer"));
   }
 
   private void becomes(TaskId id, TaskState state) {
@@ -169,7 +169,7 @@ class PublishingTest {
   }
 
   @Test
-  void a_lost_broker_keeps_its_own_lanes_waiting_and_no_others() {
+  void a_lost_broker_delays_only_its_own_lanes() {
     broker.reachable(false);
     TaskId waiting = world.create(World.task("t", ON_PUBLISH));
     TaskId ofType = createOfType("typed", ON_REPORT);
@@ -202,7 +202,7 @@ class PublishingTest {
   }
 
   @Test
-  void what_did_not_reach_the_broker_gets_its_attempt_back() {
+  void a_message_that_did_not_reach_the_broker_costs_no_attempt() {
     broker.hold();
     List<TaskId> ids =
         List.of(
@@ -259,7 +259,7 @@ class PublishingTest {
   }
 
   @Test
-  void what_one_claim_has_filled_the_next_of_the_same_pass_does_not_fill_further() {
+  void claims_of_one_pass_share_the_room_of_a_queue() {
     broker.hold();
     broker.most(1);
     world.create(World.task("t", ON_PUBLISH));
@@ -269,7 +269,7 @@ class PublishingTest {
     publishedAs(1);
     assertThat(running()).isEqualTo("1");
     broker.end(CONFIRMED);
-    broker.most(1); // tells that there is room
+    broker.most(1); // signals that there is room
     publishedAs(2);
   }
 
@@ -291,7 +291,7 @@ class PublishingTest {
             sent.claimedAt().plus(A_MINUTE).plus(lease).minusMillis(500),
             sent.claimedAt().plus(A_MINUTE).plus(lease).plusMillis(500));
 
-    // As if the publisher's whole patience were over.
+    // As if the publisher's confirm timeout were over.
     world.sql("UPDATE carillon.task SET lease_until = lease_until - interval '60s'");
     world.sql("UPDATE carillon.claim SET lease_until = lease_until - interval '60s'");
     reaper().reapOnce();
@@ -304,8 +304,8 @@ class PublishingTest {
 
   private Reaper reaper() {
     return new Reaper(
-        world.claims,
-        world.nodes,
+        world.store.claims(),
+        world.store.nodes(),
         () -> NodeLease.renewed("node", System.nanoTime(), A_MINUTE),
         new ReapDecision(world.clock, 3),
         _ -> {});
@@ -365,7 +365,7 @@ class PublishingTest {
     List<PullQueue.RenewResult> renewed =
         world.db.inTransaction(
             tx ->
-                world.pullQueue.renew(
+                world.store.pullQueue().renew(
                     tx,
                     World.TENANT,
                     List.of(new PullQueue.Renewal(id, sent.lease())),
@@ -399,7 +399,7 @@ class PublishingTest {
   }
 
   @Test
-  void a_stop_gives_back_what_was_not_confirmed() throws InterruptedException {
+  void a_stop_releases_unconfirmed_tasks() throws InterruptedException {
     broker.hold();
     List<TaskId> ids =
         List.of(
@@ -448,7 +448,7 @@ class PublishingTest {
   }
 
   @Test
-  void a_target_that_changed_between_the_look_and_the_claim_is_not_published_to() {
+  void a_target_that_changed_before_the_claim_is_not_published_to() {
     broker.hold();
     var node =
         new NodeByHand(
@@ -467,7 +467,7 @@ class PublishingTest {
     for (Target changed : changes) {
       TaskId id = world.create(World.task("t", null));
       type("t", changed, A_MINUTE);
-      ClaimedTask claimed = world.claimOne("node"); // as for what is complete when published
+      ClaimedTask claimed = world.claimOne("node"); // as for a task that is complete when published
       node.expect(claimed.lease().claim(), 1, new Seats(1));
 
       publishing.start(List.of(claimed), "node");
@@ -481,7 +481,7 @@ class PublishingTest {
   }
 
   @Test
-  void what_was_claimed_under_a_lease_that_was_lost_is_not_published() {
+  void tasks_claimed_under_a_lost_lease_are_not_published() {
     NodeLease now = NodeLease.renewed("another", System.nanoTime(), A_MINUTE);
     var node = new NodeByHand(world, () -> now, deliverer, _ -> {});
     world.create(World.task("t", ON_PUBLISH));

@@ -19,7 +19,7 @@ class SeatsTest {
   }
 
   @Test
-  void what_was_tried_takes_no_seat_while_it_waits_to_be_written() throws InterruptedException {
+  void a_tried_task_holds_no_seat_while_it_waits_to_be_saved() throws InterruptedException {
     Seats seats = seats(2, 2, 1);
     seats.take(2);
     assertThat(seats.free()).isZero();
@@ -49,7 +49,7 @@ class SeatsTest {
     assertThatThrownBy(() -> seats.take(1)).isInstanceOf(IllegalStateException.class);
 
     seats.giveBack(3);
-    assertThat(seats.free()).isEqualTo(2); // however much room there is beside
+    assertThat(seats.free()).isEqualTo(2); // whatever the save backlog is
     assertThat(told).hasValue(before + 1);
     seats.giveBack(1);
     assertThat(seats.awaitEmpty(Duration.ZERO)).isTrue();
@@ -57,7 +57,7 @@ class SeatsTest {
   }
 
   @Test
-  void a_claim_is_told_of_when_it_is_worthwhile() {
+  void a_claimer_is_woken_when_enough_seats_are_free() {
     Seats seats = seats(4, 4, 3);
     seats.take(4);
 
@@ -73,7 +73,7 @@ class SeatsTest {
   }
 
   @Test
-  void without_room_beside_a_seat_is_held_until_the_outcome_is_written() {
+  void without_a_save_backlog_a_seat_is_held_until_the_outcome_is_saved() {
     Seats seats = seats(2, 0, 1);
     seats.take(2);
 
@@ -88,7 +88,7 @@ class SeatsTest {
   }
 
   @Test
-  void however_many_end_at_once_somebody_tells() throws InterruptedException {
+  void freed_seats_raise_the_signal_however_many_end_at_once() throws InterruptedException {
     for (int round = 0; round < 2_000; round++) {
       Seats seats = seats(2, 2, 2);
       seats.take(2);

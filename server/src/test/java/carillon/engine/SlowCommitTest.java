@@ -112,7 +112,7 @@ class SlowCommitTest {
         .atMost(Duration.ofSeconds(30))
         .until(() -> world.value(completed).equals(Integer.toString(tasks)));
     Engine running = requireNonNull(engine);
-    await().until(() -> running.inFlight() + running.toBeWritten() == 0);
+    await().until(() -> running.inFlight() + running.unsaved() == 0);
   }
 
   @Test

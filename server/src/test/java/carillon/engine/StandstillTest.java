@@ -15,7 +15,7 @@ import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** A node whose heart beats while a loop without which it does nothing stands still. */
+/** A node that sends heartbeats while a loop that it depends on is stuck. */
 class StandstillTest {
 
   private static final Target HTTP =
@@ -23,7 +23,7 @@ class StandstillTest {
 
   @ParameterizedTest
   @CsvSource({"Claimed, claimer", "Ended, completer"})
-  void a_loop_that_stands_still_is_named_until_it_moves_again(String event, String loop)
+  void a_stuck_loop_is_named_until_it_makes_progress(String event, String loop)
       throws InterruptedException {
     CountDownLatch moves = new CountDownLatch(1);
     try (World world = World.create()) {
@@ -48,7 +48,7 @@ class StandstillTest {
               () ->
                   engine
                       .stuck()
-                      .filter(why -> why.matches("the loop " + loop + "(-b)? stands still"))
+                      .filter(why -> why.matches("loop " + loop + "(-b)? is stuck"))
                       .isPresent());
       moves.countDown();
 

@@ -31,7 +31,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** What is done to tasks is counted, once, whoever does it. */
+/** Every transition is counted once, whichever part of the program commits it. */
 class TallyTest {
 
   private static final Failure FAILURE = Failure.of(FailureKind.TIMEOUT, "late");
@@ -53,10 +53,10 @@ class TallyTest {
   }
 
   private void finish(ClaimedTask task, Outcome outcome) {
-    world.endings.finish(List.of(new Attempted(task, outcome)), Set.of(), "node");
+    world.store.outcomes().finish(List.of(new Attempted(task, outcome)), Set.of(), "node");
   }
 
-  /** What stands in the rows of a span, tenant and type, whatever minutes they are of. */
+  /** The sum over the rows of a span, tenant and type. */
   private String counted(int span, int tenant, String type) {
     return world.value(
         """
@@ -98,7 +98,7 @@ class TallyTest {
     finish(claimed.get(2), new Outcome.Dead(FAILURE, false));
     finish(claimed.get(3), new Outcome.RetryAt(world.clock.instant().plusSeconds(60), FAILURE));
     finish(claimed.get(4), new Outcome.Released(FAILURE)); // neither used up nor ended
-    world.cancel(claimed.get(5).id()); // only asked for yet
+    world.cancel(claimed.get(5).id()); // only requested so far
     finish(claimed.get(0), new Outcome.Completed(null, null)); // its lease is over
     tally.flushOnce();
 
@@ -115,12 +115,12 @@ class TallyTest {
   }
 
   @Test
-  void workers_reports_cancels_expiry_and_redrives_are_counted_as_what_they_are() {
+  void reports_cancels_expiry_and_redrives_are_counted_by_kind() {
     TaskId expired = world.create(task("late", Duration.ofMillis(1)));
     await()
         .until(
             () -> {
-              world.queue.expireDue(10);
+              world.store.expiry().expireDue(10);
               return world.state(expired).name().equals("EXPIRED");
             });
     TaskId reported = world.create(task("t", null));
@@ -130,14 +130,14 @@ class TallyTest {
                 () ->
                     world.db.inTransaction(
                         tx ->
-                            world.pullQueue.claim(
+                            world.store.pullQueue().claim(
                                 tx, World.TENANT, List.of("t"), 1, "w", Duration.ofMinutes(1))),
                 list -> !list.isEmpty())
             .getFirst();
     WorkReport dead =
         new WorkReport(reported, claimed.lease(), WorkReport.Kind.DEAD, null, null, null, null);
     world.db.inTransaction(
-        tx -> world.pullQueue.report(tx, World.TENANT, List.of(dead), List.of(), "w"));
+        tx -> world.store.pullQueue().report(tx, World.TENANT, List.of(dead), List.of(), "w"));
     world.db.inTransaction(tx -> world.tasks.redrive(tx, World.TENANT, reported, "test", null));
     world.cancel(reported);
     world.create(task("many", null));
@@ -159,13 +159,13 @@ class TallyTest {
   }
 
   @Test
-  void what_sql_asked_to_cancel_while_it_was_put_back_is_counted() throws Exception {
+  void a_cancel_requested_in_sql_during_a_release_is_counted() throws Exception {
     try (SqlUser user = SqlUser.owner(world.address)) {
       world.create(task("t", null));
       ClaimedTask claimed = world.claimOne("node");
       user.cancel("'t', 'k'");
       finish(claimed, new Outcome.RetryAt(world.clock.instant().plusSeconds(60), FAILURE));
-      world.queue.cancelRequested(10);
+      world.store.expiry().applyCancelRequests(10);
       tally.flushOnce();
 
       assertThat(counted(1, 1, "t")).isEqualTo("1 0 1 0 1 0 1");
@@ -173,7 +173,7 @@ class TallyTest {
   }
 
   @Test
-  void what_is_rolled_back_is_not_counted() {
+  void rolled_back_transitions_are_not_counted() {
     TaskId id = world.create(task("t", null));
 
     assertThatThrownBy(

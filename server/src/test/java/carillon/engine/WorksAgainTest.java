@@ -53,7 +53,7 @@ class WorksAgainTest {
   }
 
   private List<String> worksAgain() {
-    return lines.stream().filter(line -> line.contains("pass works again")).toList();
+    return lines.stream().filter(line -> line.contains("pass recovered")).toList();
   }
 
   @Test

@@ -41,7 +41,7 @@ class ForgettingTest {
   }
 
   private void reply(String key) {
-    world.replies.once(
+    world.store.replies().once(
         World.TENANT, key, new byte[] {1}, _ -> Optional.of(new Replies.Reply(202, null, "done")));
   }
 
@@ -80,9 +80,9 @@ class ForgettingTest {
         "UPDATE carillon.reply SET created_at = created_at - interval '23 hours' WHERE key ="
             + " 'young'");
 
-    assertThat(world.replies.forgetOld(3)).isEqualTo(3);
-    assertThat(world.replies.forgetOld(3)).isEqualTo(2);
-    assertThat(world.replies.forgetOld(3)).isZero();
+    assertThat(world.store.replies().forgetOld(3)).isEqualTo(3);
+    assertThat(world.store.replies().forgetOld(3)).isEqualTo(2);
+    assertThat(world.store.replies().forgetOld(3)).isZero();
     assertThat(world.value("SELECT string_agg(key, ' ') FROM carillon.reply")).isEqualTo("young");
   }
 
@@ -128,7 +128,7 @@ class ForgettingTest {
 
     forgetWhile(
         "UPDATE carillon.reply SET created_at = clock_timestamp()",
-        () -> world.replies.forgetOld(10));
+        () -> world.store.replies().forgetOld(10));
 
     assertThat(world.value("SELECT count(*) FROM carillon.reply")).isEqualTo("1");
   }

@@ -128,8 +128,8 @@ class HotPlansTest {
     assertThat(hotStatements().map(Sql::name))
         .contains(
             "WorkQueue.claimDue",
-            "WorkQueue.sweep",
-            "WorkQueue.expireDue",
+            "QueueSweep.sweepPartition",
+            "Expiry.expire",
             "Completions.complete",
             "Outcomes.finish",
             "Tasks.insert",
@@ -155,7 +155,7 @@ class HotPlansTest {
     for (int round = 0; round < 3; round++) {
       List<ClaimedTask> claimed = world.claim("node", 1_000);
       assertThat(claimed).hasSize(1_000);
-      world.endings.finish(
+      world.store.outcomes().finish(
           claimed.stream()
               .map(t -> new Attempted(t, new Outcome.Completed(null, output.apply(t))))
               .toList(),
@@ -188,8 +188,8 @@ class HotPlansTest {
         """
             .formatted(earlier.suffix(), earlier.suffix()));
 
-    assertThat(world.queue.expireDue(100)).isEqualTo(1);
-    assertThat(world.queue.expireDue(100)).isZero();
+    assertThat(world.store.expiry().expireDue(100)).isEqualTo(1);
+    assertThat(world.store.expiry().expireDue(100)).isZero();
 
     assertThat(pagesTouched("expires_at <= (SELECT clock_timestamp())"))
         .as("pages of two looks and one end")

@@ -165,7 +165,7 @@ class InterleavingTest {
 
   private List<ClaimedTask> claim(Tx tx, TaskId id, Lane lane) {
     var quota = new WorkQueue.Quota(lane, 1, Instant.EPOCH, Duration.ofMinutes(1));
-    return world.queue.claimForWorker(tx, id.partition(), quota, "worker").tasks();
+    return world.store.queue().claimForWorker(tx, id.partition(), quota, "worker").tasks();
   }
 
   private void run(Tx tx, Step step, Subject subject) {
@@ -177,7 +177,7 @@ class InterleavingTest {
       case FINISH_SAYING -> report(tx, id, old, WorkReport.Kind.COMPLETED, "said");
       case RELEASE -> report(tx, id, old, WorkReport.Kind.RELEASED, null);
       case RENEW ->
-          world.pullQueue.renew(
+          world.store.pullQueue().renew(
               tx,
               World.TENANT,
               List.of(new PullQueue.Renewal(id, old)),
@@ -191,7 +191,7 @@ class InterleavingTest {
   /** One with an output is written by a statement of its own. */
   private void report(
       Tx tx, TaskId id, Lease lease, WorkReport.Kind kind, @Nullable String output) {
-    world.pullQueue.report(
+    world.store.pullQueue().report(
         tx,
         World.TENANT,
         List.of(new WorkReport(id, lease, kind, output, null, null, null)),
@@ -200,8 +200,8 @@ class InterleavingTest {
   }
 
   private void reap(Tx tx, TaskId id) {
-    for (Claims.Silent silent : world.claims.lapsed(10)) {
-      world.claims.reap(
+    for (Claims.Lost silent : world.store.claims().lapsed(10)) {
+      world.store.claims().reap(
           tx,
           silent,
           (held, _) -> {

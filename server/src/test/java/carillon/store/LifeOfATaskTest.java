@@ -38,7 +38,7 @@ class LifeOfATaskTest {
     TaskId id = world.discard();
     ClaimedTask claimed = world.claimOne("node");
 
-    world.endings.finish(
+    world.store.outcomes().finish(
         List.of(new Attempted(claimed, new Outcome.Completed(200, "ok"))),
         Set.of(claimed.lease().claim()),
         "node");
@@ -60,24 +60,24 @@ class LifeOfATaskTest {
     ClaimedTask claimed = world.claimOne("node");
     Failure failure = Failure.of(FailureKind.STATUS, "404 Not Found");
 
-    world.endings.finish(
+    world.store.outcomes().finish(
         List.of(new Attempted(claimed, new Outcome.Dead(failure, false))),
         Set.of(claimed.lease().claim()),
         "node");
 
     DeadLetterFilter all = DeadLetterFilter.ALL;
-    assertThat(world.deadLetters.list(World.TENANT, all, 10, null, true).items())
+    assertThat(world.store.deadLetters().list(World.TENANT, all, 10, null, true).items())
         .extracting(letter -> letter.task().id())
         .containsExactly(id);
 
     world.db.inTransaction(tx -> world.tasks.redrive(tx, World.TENANT, id, "me", null));
 
-    assertThat(world.deadLetters.list(World.TENANT, all, 10, null, true).items()).isEmpty();
+    assertThat(world.store.deadLetters().list(World.TENANT, all, 10, null, true).items()).isEmpty();
     ClaimedTask again = world.claimOne("node");
     assertThat(again.id()).isEqualTo(id);
     assertThat(again.attempt()).isEqualTo(1);
     assertThat(again.lease().fence()).isEqualTo(2);
-    world.endings.finish(
+    world.store.outcomes().finish(
         List.of(new Attempted(again, new Outcome.Completed(null, null))),
         Set.of(again.lease().claim()),
         "node");

@@ -100,7 +100,7 @@ class LockOrderTest {
     if (!holder.isNode()) {
       lapse(task.lease().claim());
     }
-    var silent = new Claims.Silent(task.lease().claim(), null, task.id().partition());
+    var silent = new Claims.Lost(task.lease().claim(), null, task.id().partition());
 
     overlap(tx -> act(tx, holder, task), tx -> reap(tx, silent, retry()));
 
@@ -116,7 +116,7 @@ class LockOrderTest {
     ClaimedTask today = claimed(Duration.ZERO);
     ClaimedTask tomorrow = claimed(Duration.ofDays(1));
     lapse(tomorrow.lease().claim());
-    var silent = new Claims.Silent(tomorrow.lease().claim(), null, tomorrow.id().partition());
+    var silent = new Claims.Lost(tomorrow.lease().claim(), null, tomorrow.id().partition());
 
     overlap(
         tx -> report(tx, WorkReport.Kind.DEAD, today, tomorrow),
@@ -154,7 +154,7 @@ class LockOrderTest {
                     .equals("2"));
     Lease lease = world.claim("node", 2).getFirst().lease();
     world.sql("UPDATE carillon.node SET lease_until = now() - interval '1 s'");
-    var silent = new Claims.Silent(lease.claim(), "node", first.partition());
+    var silent = new Claims.Lost(lease.claim(), "node", first.partition());
     world.sql("BEGIN; SELECT FROM carillon.task WHERE id = '%s' FOR UPDATE".formatted(first));
 
     world.db.tryTransaction(tx -> reap(tx, silent, retry()));
@@ -162,10 +162,10 @@ class LockOrderTest {
     world.sql("COMMIT");
     assertThat(world.state(first)).isEqualTo(TaskState.RUNNING);
     assertThat(world.state(second)).isEqualTo(TaskState.PENDING);
-    assertThat(world.claims.lapsed(10)).containsExactly(silent);
+    assertThat(world.store.claims().lapsed(10)).containsExactly(silent);
     world.db.tryTransaction(tx -> reap(tx, silent, retry()));
     assertThat(world.state(first)).isEqualTo(TaskState.PENDING);
-    assertThat(world.claims.lapsed(10)).isEmpty();
+    assertThat(world.store.claims().lapsed(10)).isEmpty();
   }
 
   /**
@@ -206,7 +206,7 @@ class LockOrderTest {
   }
 
   private Object finish(Tx tx, ClaimedTask task, Outcome outcome) {
-    return world.endings.finish(
+    return world.store.outcomes().finish(
         tx, List.of(new Attempted(task, outcome)), Set.of(task.lease().claim()), "node");
   }
 
@@ -215,7 +215,7 @@ class LockOrderTest {
         List.of(tasks).stream()
             .map(task -> new WorkReport(task.id(), task.lease(), kind, null, "failed", null, null))
             .toList();
-    return world.pullQueue.report(tx, World.TENANT, reports, List.of(), "worker");
+    return world.store.pullQueue().report(tx, World.TENANT, reports, List.of(), "worker");
   }
 
   /** Shortens the leases, so that the claims are to be looked at sooner. */
@@ -224,11 +224,11 @@ class LockOrderTest {
         List.of(tasks).stream()
             .map(task -> new PullQueue.Renewal(task.id(), task.lease()))
             .toList();
-    return world.pullQueue.renew(tx, World.TENANT, renewals, _ -> true, Duration.ofSeconds(30));
+    return world.store.pullQueue().renew(tx, World.TENANT, renewals, _ -> true, Duration.ofSeconds(30));
   }
 
-  private Object reap(Tx tx, Claims.Silent silent, Outcome outcome) {
-    return world.claims.reap(tx, silent, (_, _) -> outcome);
+  private Object reap(Tx tx, Claims.Lost silent, Outcome outcome) {
+    return world.store.claims().reap(tx, silent, (_, _) -> outcome);
   }
 
   private static Outcome retry() {
@@ -255,7 +255,7 @@ class LockOrderTest {
     var quota = new WorkQueue.Quota(lane, 1, Instant.EPOCH, Duration.ofMinutes(1));
     return world
         .db
-        .inTransaction(tx -> world.queue.claimForWorker(tx, id.partition(), quota, "worker"))
+        .inTransaction(tx -> world.store.queue().claimForWorker(tx, id.partition(), quota, "worker"))
         .tasks()
         .getFirst();
   }

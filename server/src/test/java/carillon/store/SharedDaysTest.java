@@ -154,10 +154,11 @@ class SharedDaysTest {
     Scheduled scheduled = new Scheduled(world);
     scheduled.every("s", 86_400);
     Instant end = world.clock.instant().minus(Duration.ofDays(1));
-    var asked = new Backfills.Asked(end.minus(Duration.ofDays(700)), end, OverlapRule.ALLOW, false);
+    var asked =
+        new Backfills.Request(end.minus(Duration.ofDays(700)), end, OverlapRule.ALLOW, false);
     var backfill = ((Backfills.Result.Saved) scheduled.backfill("s", asked)).backfill();
     int steps = 0;
-    while (!world.backfillSteps.take(backfill.id()).isOver()) {
+    while (!world.store.backfillSteps().take(backfill.id()).isOver()) {
       steps++;
     }
     assertThat(steps).isLessThan(100);
@@ -251,15 +252,15 @@ class SharedDaysTest {
   @Test
   void every_sweep_looks_where_the_tasks_of_today_may_lie_that_were_created_long_ago() {
     world.catalog.refresh();
-    world.queue.sweep(world.clock.instant()); // the first one looks everywhere
+    world.sweep(); // the first one looks everywhere
     Instant soon = world.clock.instant().plusSeconds(30);
     world.partitions.ensure(DayRange.of(soon, soon.minus(Duration.ofDays(200))));
-    world.queue.sweep(world.clock.instant()); // and so does the first after a partition was opened
+    world.sweep(); // and so does the first after a partition was opened
     TaskId id = createdLongAgo(soon);
     Instant dueAt = world.find(id).dueAt();
     world.agenda.takeDue(inDays(1), _ -> true);
 
-    world.queue.sweep(world.clock.instant());
+    world.sweep();
 
     assertThat(world.agenda.earliest(_ -> true)).isBetween(dueAt, dueAt.plusMillis(1));
     assertThat(world.agenda.takeDue(inDays(1), _ -> true))
@@ -271,7 +272,7 @@ class SharedDaysTest {
   void a_task_that_was_created_long_ago_starts_when_it_is_due() {
     world.node("node");
     TaskId id = createdLongAgo(world.clock.instant().plusMillis(700));
-    world.queue.sweep(world.clock.instant());
+    world.sweep();
     assertThat(world.agenda.earliest(_ -> true)).isNotNull();
 
     ClaimedTask claimed = world.claimOne("node");
@@ -346,7 +347,7 @@ class SharedDaysTest {
     world.catalog.refresh();
     world.sql("SELECT pg_stat_statements_reset()");
     for (int times = 0; times < 20; times++) {
-      world.queue.sweep(world.clock.instant());
+      world.sweep();
       world.discard();
       world.claimOne("node");
     }

@@ -270,7 +270,7 @@ class SqlEnqueueTest {
   @Test
   void a_strict_tenant_takes_known_types_only_and_a_schema_is_not_passed_by() throws SQLException {
     world.create(World.task("known", null));
-    world.tenants.put(
+    world.store.tenants().put(
         "default",
         new Tenants.Settings(true, false, 1, new AlertSetting.AsInstallation(), null),
         "test");

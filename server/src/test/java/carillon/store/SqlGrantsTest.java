@@ -27,11 +27,11 @@ class SqlGrantsTest {
   void open() throws SQLException {
     world = World.create();
     world.partitions.ensure(Partition.of(world.clock.instant()));
-    world.tenants.put(
+    world.store.tenants().put(
         "shop",
         new Tenants.Settings(false, false, 1, new AlertSetting.AsInstallation(), null),
         "test");
-    world.tenants.put(
+    world.store.tenants().put(
         "bank",
         new Tenants.Settings(false, false, 1, new AlertSetting.AsInstallation(), null),
         "test");

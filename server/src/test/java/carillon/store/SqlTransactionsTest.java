@@ -66,7 +66,7 @@ class SqlTransactionsTest {
   }
 
   private void complete(ClaimedTask task) {
-    world.endings.finish(
+    world.store.outcomes().finish(
         List.of(new Attempted(task, new Outcome.Completed(null, null))), Set.of(), "node");
   }
 
@@ -222,8 +222,8 @@ class SqlTransactionsTest {
 
     assertThat(world.state(running.id())).isEqualTo(TaskState.COMPLETED);
     user.commit();
-    assertThat(world.queue.cancelRequested(10)).isEqualTo(1);
-    assertThat(world.queue.cancelRequested(10)).isZero();
+    assertThat(world.store.expiry().applyCancelRequests(10)).isEqualTo(1);
+    assertThat(world.store.expiry().applyCancelRequests(10)).isZero();
     assertThat(world.state(running.id())).isEqualTo(TaskState.COMPLETED);
   }
 
@@ -233,10 +233,10 @@ class SqlTransactionsTest {
     user.commit();
     ClaimedTask running = world.claimOne("node");
     user.cancel("'mail', 'k'");
-    assertThat(world.queue.cancelRequested(10)).isZero();
+    assertThat(world.store.expiry().applyCancelRequests(10)).isZero();
 
     user.commit();
-    world.queue.cancelRequested(10);
+    world.store.expiry().applyCancelRequests(10);
 
     assertThat(world.find(running.id()).cancelRequested()).isTrue();
   }
@@ -295,7 +295,7 @@ class SqlTransactionsTest {
     }
     claimed.forEach(this::complete);
 
-    while (world.queue.cancelRequested(100) > 0) {
+    while (world.store.expiry().applyCancelRequests(100) > 0) {
       Thread.onSpinWait();
     }
     assertThat(claimed.size() + cancelled.get()).isEqualTo(tasks);

@@ -4,7 +4,7 @@ import carillon.model.TaskId;
 import carillon.model.target.Target;
 import java.util.Random;
 
-/** Tasks that died, made by the thousand. */
+/** Creates dead tasks by the thousand. */
 public final class DeadTasks {
 
   private DeadTasks() {}

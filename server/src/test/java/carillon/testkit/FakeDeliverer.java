@@ -9,10 +9,10 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.function.Function;
 
-/** Delivers nothing, remembers everything, and answers as it is told. */
+/** Delivers nothing, records all tasks, and returns configured results. */
 public final class FakeDeliverer implements Deliverer {
 
-  /** What it says it sent. */
+  /** The request that it reports. */
   public static final String REQUEST = "{\"method\":\"POST\"}";
 
   private final List<ClaimedTask> delivered = new CopyOnWriteArrayList<>();
@@ -24,7 +24,7 @@ public final class FakeDeliverer implements Deliverer {
     this.answer = answer;
   }
 
-  /** From now on nothing is answered before the attempt is interrupted. */
+  /** From now on every attempt waits until it is interrupted. */
   public void hang() {
     answer =
         _ -> {

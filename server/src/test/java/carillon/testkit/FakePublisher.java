@@ -12,7 +12,7 @@ import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.BiConsumer;
 
-/** A broker that takes everything, remembers it, and confirms when it is told. */
+/** A broker that accepts and records all messages, and confirms on request. */
 public final class FakePublisher implements Publisher {
 
   private final BrokerName name;
@@ -42,7 +42,7 @@ public final class FakePublisher implements Publisher {
     return reachable;
   }
 
-  /** From now on it answers, or not. */
+  /** From now on it is reachable, or not. */
   public void reachable(boolean answers) {
     reachable = answers;
     ready.raise();
@@ -66,7 +66,7 @@ public final class FakePublisher implements Publisher {
     }
   }
 
-  /** With so many in flight it is full. */
+  /** With this many in flight it is full. */
   public void most(int messages) {
     most = messages;
     ready.raise();
@@ -86,7 +86,7 @@ public final class FakePublisher implements Publisher {
     confirming = false;
   }
 
-  /** Ends whatever is in flight with this. */
+  /** Ends all messages in flight with this result. */
   public void end(DeliveryResult result) {
     List<InFlight> ending;
     synchronized (inFlight) {

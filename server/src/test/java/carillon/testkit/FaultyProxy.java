@@ -16,14 +16,14 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 
-/** Stands between a client and a server and loses what a test wants lost. */
+/** A proxy that loses requests or responses. */
 public final class FaultyProxy implements AutoCloseable {
 
-  /** What happens to a request. */
+  /** The fault of a request. */
   public enum Fault {
-    /** The server does it, but its answer is lost. */
+    /** The server handles it, but the response is lost. */
     ANSWER_LOST,
-    /** The server never hears of it. */
+    /** The server never receives it. */
     REQUEST_REFUSED
   }
 
@@ -84,7 +84,7 @@ public final class FaultyProxy implements AutoCloseable {
     HttpResponse<byte[]> answer = forward(exchange, body);
     if (fault == Fault.ANSWER_LOST) {
       hits.merge(path, 1, Integer::sum);
-      exchange.close(); // without a byte of an answer
+      exchange.close(); // without a byte of a response
       return;
     }
     exchange.sendResponseHeaders(

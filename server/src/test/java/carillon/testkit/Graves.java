@@ -49,7 +49,7 @@ public final class Graves {
         .toList();
   }
 
-  /** The same, of tasks that left nothing else behind. */
+  /** Dead tasks without attempts and transitions. */
   public static void digBare(World world, int count) {
     TaskId now = TaskId.at(Instant.now(), new Random(1));
     world.sql(

@@ -19,12 +19,12 @@ import org.apache.kafka.clients.admin.NewTopic;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A real Kafka broker, a process of its own, which can be killed and started again on the same port
- * with what it had. It makes no topics by itself.
+ * A real Kafka broker in its own process, which can be killed and restarted on the same port with
+ * its data. It does not create topics automatically.
  */
 public final class KafkaBroker implements AutoCloseable {
 
-  private static final Duration PATIENCE = Duration.ofSeconds(40);
+  private static final Duration TIMEOUT = Duration.ofSeconds(40);
 
   private final Path directory;
   private final int port = freePort();
@@ -37,13 +37,13 @@ public final class KafkaBroker implements AutoCloseable {
     this.settings = settings;
   }
 
-  /** Returns when it answers. */
+  /** Returns when it responds. */
   public static KafkaBroker start(Path directory) {
     return start(directory, Map.of());
   }
 
   /**
-   * The same with more settings.
+   * Starts a broker with more settings.
    *
    * @param settings beyond those that any broker of the tests has; a listener named SECURE is added
    *     at {@code secure.port}, if that is among them
@@ -54,7 +54,7 @@ public final class KafkaBroker implements AutoCloseable {
     return broker;
   }
 
-  /** What to give as {@code bootstrap.servers}. */
+  /** The value for {@code bootstrap.servers}. */
   public String servers() {
     return "127.0.0.1:" + port;
   }
@@ -65,7 +65,7 @@ public final class KafkaBroker implements AutoCloseable {
     awaitUp();
   }
 
-  /** Starts it and returns before it answers. */
+  /** Starts it without waiting until it responds. */
   public void launch() {
     try {
       Path file = directory.resolve("broker.properties");
@@ -92,7 +92,7 @@ public final class KafkaBroker implements AutoCloseable {
 
   private void awaitUp() {
     await("Kafka")
-        .atMost(PATIENCE)
+        .atMost(TIMEOUT)
         .pollInterval(Duration.ofMillis(20))
         .until(() -> isUp() || !process().isAlive());
     if (!process().isAlive()) {
@@ -166,7 +166,7 @@ public final class KafkaBroker implements AutoCloseable {
   /** Takes its life without a warning, and returns when it is gone. */
   public void kill9() {
     process().destroyForcibly();
-    await("the end of Kafka").atMost(PATIENCE).until(() -> !process().isAlive());
+    await("the end of Kafka").atMost(TIMEOUT).until(() -> !process().isAlive());
   }
 
   private Process process() {

@@ -16,7 +16,7 @@ final class KafkaMain {
 
   private KafkaMain() {}
 
-  /** Takes the file with its settings; ends when nobody holds its input any more. */
+  /** Takes the file with its settings; ends when its standard input is closed. */
   public static void main(String... arguments) throws Exception {
     Properties settings = new Properties();
     try (InputStream file = Files.newInputStream(Path.of(arguments[0]))) {
@@ -47,7 +47,7 @@ final class KafkaMain {
 
   private static void awaitEnd() throws IOException {
     while (System.in.read() >= 0) {
-      // nobody says anything
+      // wait for the end of the input
     }
   }
 }

@@ -52,7 +52,7 @@ public final class KafkaReader implements AutoCloseable {
     consumer.subscribe(List.of(topic));
   }
 
-  /** What has come since the last call; waits up to half a second for something. */
+  /** The messages since the last call; waits up to half a second for one. */
   public List<Message> read() {
     List<Message> messages = new ArrayList<>();
     for (ConsumerRecord<byte[], byte[]> one : consumer.poll(Duration.ofMillis(500))) {
@@ -63,7 +63,7 @@ public final class KafkaReader implements AutoCloseable {
     return messages;
   }
 
-  /** At least so many; fails if they do not come. */
+  /** At least this many messages; fails if they do not come. */
   public List<Message> read(int least) {
     List<Message> messages = new ArrayList<>();
     long end = System.nanoTime() + Duration.ofSeconds(30).toNanos();
@@ -76,7 +76,7 @@ public final class KafkaReader implements AutoCloseable {
     return messages;
   }
 
-  /** What was read is done with, as far as the group's depth is concerned. */
+  /** Commits the offsets, which lowers the group's depth. */
   public void commit() {
     consumer.commitSync();
   }

@@ -2,12 +2,12 @@ package carillon.testkit;
 
 import java.util.concurrent.CountDownLatch;
 
-/** For what a test has wait where nothing may be thrown. */
+/** Waits in tests, for code that may not throw. */
 public final class Latches {
 
   private Latches() {}
 
-  /** Waits; ends early, and says so, if the thread is interrupted. */
+  /** Waits; returns early, with the thread still interrupted, on an interrupt. */
   public static void await(CountDownLatch latch) {
     try {
       latch.await();

@@ -12,8 +12,8 @@ import java.nio.charset.StandardCharsets;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Just enough of PostgreSQL's protocol to be taken for one of a version that nobody here has: lets
- * everyone in and answers questions for its version.
+ * Just enough of PostgreSQL's protocol to be taken for an old version: accepts every login and
+ * returns its version.
  */
 public final class OldPostgres implements AutoCloseable {
 

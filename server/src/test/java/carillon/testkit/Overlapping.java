@@ -49,7 +49,7 @@ public final class Overlapping implements AutoCloseable {
     return run(first, true, second, false);
   }
 
-  /** The same, and something happens while the second waits. */
+  /** Runs both, with an action while the second waits. */
   public <T> T runWaiting(Consumer<Tx> first, Callable<T> second, Runnable meanwhile)
       throws InterruptedException, ExecutionException {
     return run(first, true, second, false, meanwhile);

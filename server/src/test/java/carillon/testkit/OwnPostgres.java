@@ -48,7 +48,7 @@ public final class OwnPostgres implements AutoCloseable {
     this.server = server;
   }
 
-  /** One whose files are there already. */
+  /** A server whose files exist. */
   static OwnPostgres startIn(Path directory) {
     return new OwnPostgres(directory, EmbeddedPostgres.start(directory, BINARIES));
   }
@@ -57,7 +57,7 @@ public final class OwnPostgres implements AutoCloseable {
     return new Db.Address(server.jdbcUrl(), server.user(), server.password());
   }
 
-  /** For what a test does to the server itself. */
+  /** For tests that change the server itself. */
   public Db.Address superuser() {
     try {
       String password = Files.readString(directory.resolve("postgres-superuser-password")).strip();
@@ -85,7 +85,7 @@ public final class OwnPostgres implements AutoCloseable {
   public void stop(Stop stop) {
     long pid = postmaster();
     signal(stop.signal, List.of(pid));
-    // The file goes first, and a zombie that nobody reaps would stay.
+    // The file disappears first, and the process may stay as a zombie.
     await(
         () ->
             !Files.exists(pidFile())
@@ -104,7 +104,7 @@ public final class OwnPostgres implements AutoCloseable {
         .until(condition);
   }
 
-  /** Stops the clock of all its processes; connections stay open and nobody answers. */
+  /** Suspends all its processes; connections stay open without responses. */
   public void freeze() {
     signal("STOP", processes());
   }

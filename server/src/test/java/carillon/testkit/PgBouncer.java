@@ -24,7 +24,7 @@ import org.junit.jupiter.api.Assumptions;
  */
 public final class PgBouncer implements AutoCloseable {
 
-  private static final Duration PATIENCE = Duration.ofSeconds(10);
+  private static final Duration TIMEOUT = Duration.ofSeconds(10);
   private static final List<Path> PLACES =
       Stream.concat(
               Stream.of("/usr/sbin", "/opt/homebrew/bin"),
@@ -45,7 +45,7 @@ public final class PgBouncer implements AutoCloseable {
   /**
    * Returns when it takes connections.
    *
-   * @param server what it stands before
+   * @param server the server behind it
    * @param sessions with the server, for each user and database
    */
   public static PgBouncer start(Path directory, Db.Address server, int sessions) {
@@ -76,7 +76,7 @@ public final class PgBouncer implements AutoCloseable {
               .redirectOutput(directory.resolve("pgbouncer.out").toFile())
               .start();
       PgBouncer pooler = new PgBouncer(process, server, port);
-      await("PgBouncer").atMost(PATIENCE).until(() -> pooler.isUp() || !process.isAlive());
+      await("PgBouncer").atMost(TIMEOUT).until(() -> pooler.isUp() || !process.isAlive());
       if (!process.isAlive()) {
         throw new AssertionError(Files.readString(directory.resolve("pgbouncer.out")));
       }
@@ -121,7 +121,7 @@ public final class PgBouncer implements AutoCloseable {
     }
   }
 
-  /** The same database, reached through it. */
+  /** The address of the same database through the pooler. */
   public Db.Address address() {
     return new Db.Address(
         server.url().replaceFirst("//[^/]*/", "//127.0.0.1:" + port + "/"),

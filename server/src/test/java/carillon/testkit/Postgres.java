@@ -87,7 +87,7 @@ public final class Postgres {
     return create("");
   }
 
-  // Copies of one template must be made one after the other.
+  // Copies of one template must be created one after the other.
   private static synchronized Db.Address create(String from) {
     String name = "test_" + COUNT.incrementAndGet();
     try (Connection connection = SERVER.getPostgresDatabase().getConnection();
@@ -99,12 +99,12 @@ public final class Postgres {
     return new Db.Address(url(SERVER, name), ROLE, ROLE);
   }
 
-  /** The same database as the superuser, for what a test needs for its own sake. */
+  /** The same database as the superuser. */
   public static Db.Address asSuperuser(Db.Address address) {
     return new Db.Address(address.url(), SUPERUSER, SUPERUSER, address.pooler());
   }
 
-  /** A connection beside the program's own. */
+  /** A connection of the test. */
   public static Connection connect(Db.Address address) {
     try {
       return DriverManager.getConnection(address.url(), address.user(), address.password());

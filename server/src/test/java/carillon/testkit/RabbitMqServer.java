@@ -25,9 +25,9 @@ import org.junit.jupiter.api.Assumptions;
  */
 public final class RabbitMqServer implements AutoCloseable {
 
-  private static final Duration PATIENCE = Duration.ofSeconds(60);
+  private static final Duration TIMEOUT = Duration.ofSeconds(60);
 
-  /** Before the path: what is there in Debian changes the user first. */
+  /** Before the path: Debian's scripts there change the user first. */
   private static final List<Path> PLACES =
       Stream.concat(
               Stream.of("/usr/lib/rabbitmq/bin", "/opt/homebrew/sbin"),
@@ -109,7 +109,7 @@ public final class RabbitMqServer implements AutoCloseable {
     try {
       Process started = run("server.out", program.toString());
       server = started;
-      await("RabbitMQ").atMost(PATIENCE).until(() -> isUp() || !started.isAlive());
+      await("RabbitMQ").atMost(TIMEOUT).until(() -> isUp() || !started.isAlive());
       if (!started.isAlive()) {
         throw new AssertionError(Files.readString(directory.resolve("server.out")));
       }
@@ -142,7 +142,7 @@ public final class RabbitMqServer implements AutoCloseable {
     server = null;
   }
 
-  /** Writes down at once what was declared; it would otherwise take it some seconds. */
+  /** Flushes declarations to disk, which would otherwise take some seconds. */
   public void settle() {
     control("eval", "[dets:sync(Table) || Table <- dets:all()].");
   }
@@ -169,12 +169,12 @@ public final class RabbitMqServer implements AutoCloseable {
     return port;
   }
 
-  /** What to give as {@code --rabbitmq}. */
+  /** The value for {@code --rabbitmq}. */
   public String uri() {
     return "amqp://guest:guest@127.0.0.1:" + port;
   }
 
-  /** The same, encrypted, by the one name that its certificate has. */
+  /** The value for {@code --rabbitmq} with TLS, by the name in its certificate. */
   public String tlsUri() {
     return "amqps://guest:guest@localhost:" + tlsPort;
   }
@@ -191,7 +191,7 @@ public final class RabbitMqServer implements AutoCloseable {
 
   private boolean isUp() {
     try (Socket socket = new Socket(InetAddress.ofLiteral("127.0.0.1"), port)) {
-      // The port may be open before the broker answers there.
+      // The port may be open before the broker responds.
       socket.setSoTimeout(1_000);
       socket.getOutputStream().write("AMQP\0\0\11\1".getBytes(StandardCharsets.ISO_8859_1));
       return socket.getInputStream().read() == 1;

@@ -24,7 +24,7 @@ import javax.net.ServerSocketFactory;
 import javax.net.ssl.SSLContext;
 import org.jspecify.annotations.Nullable;
 
-/** An HTTP target that answers with exactly the bytes that a test gives it, right or wrong. */
+/** An HTTP target that responds with exactly the bytes that a test gives it, valid or not. */
 public final class RawReceiver implements AutoCloseable {
 
   private final ServerSocket listener;
@@ -34,7 +34,7 @@ public final class RawReceiver implements AutoCloseable {
   private final List<Socket> connections = new CopyOnWriteArrayList<>();
   private final AtomicLong bytesSent = new AtomicLong();
 
-  /** What the receiver does with each connection; its end closes the connection. */
+  /** Handles a connection, which is closed afterwards. */
   @FunctionalInterface
   public interface Behaviour {
     void serve(Wire wire) throws IOException;
@@ -79,7 +79,7 @@ public final class RawReceiver implements AutoCloseable {
         behaviour);
   }
 
-  /** Answers every request on every connection alike, and keeps connections open. */
+  /** Sends the same response to every request, and keeps connections open. */
   public static RawReceiver answering(String response) {
     return that(wire -> wire.answerAll(response));
   }
@@ -100,7 +100,7 @@ public final class RawReceiver implements AutoCloseable {
     return connections.size();
   }
 
-  /** What has been written, of which some may still be in the buffers of the kernel. */
+  /** The bytes written so far, some of which may still be in the kernel's buffers. */
   public long bytesSent() {
     return bytesSent.get();
   }
@@ -133,7 +133,7 @@ public final class RawReceiver implements AutoCloseable {
       socket.close();
     }
     try {
-      // The kernel goes on taking calls until nobody waits for them any more.
+      // The kernel accepts connections until the socket is closed.
       acceptor.join();
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
@@ -192,7 +192,7 @@ public final class RawReceiver implements AutoCloseable {
       bytesSent.addAndGet(bytes.length);
     }
 
-    /** Sends the same again and again until nobody takes it any more. */
+    /** Repeats the bytes until the other side stops reading. */
     public void sendForever(String text) throws IOException {
       byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
       while (true) {
@@ -210,11 +210,11 @@ public final class RawReceiver implements AutoCloseable {
     /** Returns when the other side has hung up. */
     public void awaitHangUp() throws IOException {
       while (in.read() >= 0) {
-        // Whatever it says.
+        // Ignores the bytes.
       }
     }
 
-    /** Says something now and then until the other side hangs up. */
+    /** Sends bytes now and then until the other side hangs up. */
     public void trickle(String text, int everyMillis) throws IOException {
       socket.setSoTimeout(everyMillis);
       for (int i = 0; i < text.length(); i++) {

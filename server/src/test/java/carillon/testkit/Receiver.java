@@ -33,7 +33,7 @@ public final class Receiver implements AutoCloseable {
   private final AtomicInteger count = new AtomicInteger();
   private volatile Behaviour behaviour = _ -> 200;
 
-  /** Decides the status of the answer; may take its time. */
+  /** Decides the status of the response; may block. */
   @FunctionalInterface
   public interface Behaviour {
     int answer(Delivery delivery) throws InterruptedException;
@@ -63,7 +63,7 @@ public final class Receiver implements AutoCloseable {
     Thread.ofVirtual().start(this::accept);
   }
 
-  /** Answers 200 until told otherwise. */
+  /** Responds with 200 by default. */
   public static Receiver start() {
     return new Receiver();
   }
@@ -72,7 +72,7 @@ public final class Receiver implements AutoCloseable {
     this.behaviour = behaviour;
   }
 
-  /** Holds every answer back until the latch is open. */
+  /** Delays every response until the latch is open. */
   public CountDownLatch holding() {
     CountDownLatch latch = new CountDownLatch(1);
     answering(

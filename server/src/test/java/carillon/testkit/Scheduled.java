@@ -37,14 +37,15 @@ public final class Scheduled {
   }
 
   /** Asks for a backfill, as the API does. */
-  public Backfills.Result backfill(String schedule, Backfills.Asked asked) {
-    return switch (world.backfills.look(World.TENANT, schedule, asked)) {
-      case Backfills.Look.Refused(var why) -> why;
-      case Backfills.Look.Good(var found) ->
+  public Backfills.Result backfill(String schedule, Backfills.Request asked) {
+    return switch (world.store.backfills().check(World.TENANT, schedule, asked)) {
+      case Backfills.Check.Refused(var why) -> why;
+      case Backfills.Check.Valid(var found) ->
           world
-              .backfills
+              .store
+              .backfills()
               .count(found, asked)
-              .map(range -> world.db.inTransaction(tx -> world.backfills.start(tx, range, "me")))
+              .map(range -> world.db.inTransaction(tx -> world.store.backfills().start(tx, range, "me")))
               .orElseGet(Backfills.Result.TooManyTimes::new);
     };
   }

@@ -20,7 +20,7 @@ import org.apache.kafka.common.resource.PatternType;
 import org.apache.kafka.common.resource.ResourcePattern;
 import org.apache.kafka.common.resource.ResourceType;
 
-/** What makes one listener of a {@link KafkaBroker} speak TLS and ask for a password. */
+/** Settings for a listener of a {@link KafkaBroker} with TLS and password. */
 public record SecureKafka(Path directory, int port) {
 
   private static final String LOGIN =
@@ -83,7 +83,7 @@ public record SecureKafka(Path directory, int port) {
         "allow.everyone.if.no.acl.found", "true");
   }
 
-  /** Nobody who logs in may write to this topic from now on. */
+  /** Denies all users to write to this topic from now on. */
   public void forbid(KafkaBroker broker, String topic) {
     try (Admin admin = broker.admin()) {
       admin

@@ -99,7 +99,7 @@ public final class ServerProcess {
     }
   }
 
-  /** Returns when it has said where it is. */
+  /** Returns when it has printed its URL. */
   public ServerProcess awaitReady() {
     await("a server that is ready")
         .atMost(START_PATIENCE)
@@ -139,12 +139,12 @@ public final class ServerProcess {
     return read(output);
   }
 
-  /** What it wrote to stderr, its log among that. */
+  /** Its stderr, including the log. */
   public String errors() {
     return read(errors);
   }
 
-  /** Whether it has said where it is. */
+  /** Whether it has printed its URL. */
   public boolean isReady() {
     return dashboard().find();
   }
@@ -159,12 +159,12 @@ public final class ServerProcess {
     awaitExit();
   }
 
-  /** Asks it to stop, as an operator would. */
+  /** Sends SIGTERM. */
   public void terminate() {
     process.destroy();
   }
 
-  /** Asks it to stop, waits for that and returns its exit status. */
+  /** Sends SIGTERM, waits for the end and returns the exit status. */
   public int stop() {
     terminate();
     return awaitExit();
@@ -207,7 +207,7 @@ public final class ServerProcess {
     return status("VmRSS:") * 1024;
   }
 
-  /** Threads of the system, which virtual ones are not. */
+  /** Platform threads. */
   public int threads() {
     return Math.toIntExact(status("Threads:"));
   }
@@ -232,7 +232,7 @@ public final class ServerProcess {
     }
   }
 
-  /** Ends it in no order, with the database that it may leave behind: nobody needs it any more. */
+  /** Kills it, together with its embedded database. */
   void end() {
     process.destroyForcibly();
     awaitExit();

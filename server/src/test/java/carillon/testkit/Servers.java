@@ -43,7 +43,7 @@ public final class Servers implements BeforeAllCallback, AfterEachCallback, Afte
     return launchOn(database, arguments).awaitReady();
   }
 
-  /** The same, but not waited for. */
+  /** Starts a node without waiting for it. */
   public ServerProcess launchOn(Db.Address database, String... arguments) {
     List<String> all = new ArrayList<>(List.of("--database-url", url(database)));
     all.addAll(List.of(arguments));
@@ -65,7 +65,7 @@ public final class Servers implements BeforeAllCallback, AfterEachCallback, Afte
     return server;
   }
 
-  /** A node with the memory that people have who change nothing. */
+  /** A node with the default memory settings. */
   public ServerProcess startAsShipped(Db.Address database, String... arguments) {
     List<String> all = new ArrayList<>(List.of("--database-url", url(database)));
     all.addAll(List.of(arguments));
@@ -74,7 +74,7 @@ public final class Servers implements BeforeAllCallback, AfterEachCallback, Afte
     return server.awaitReady();
   }
 
-  /** What to give as {@code --database-url}. */
+  /** The value for {@code --database-url}. */
   public static String url(Db.Address database) {
     return database
         .url()

@@ -8,7 +8,7 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import org.jspecify.annotations.Nullable;
 
-/** Somebody who shares the database, in a session and transactions of their own. */
+/** A user of the SQL API, with a session and transactions of its own. */
 public final class SqlUser implements AutoCloseable {
 
   private final Connection connection;

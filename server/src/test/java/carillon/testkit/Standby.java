@@ -25,7 +25,7 @@ import java.util.stream.Stream;
  */
 public final class Standby implements AutoCloseable {
 
-  private static final Duration PATIENCE = Duration.ofSeconds(30);
+  private static final Duration TIMEOUT = Duration.ofSeconds(30);
   private static final Set<String> NOT_COPIED =
       Set.of("postmaster.pid", "postmaster.opts", "server.log");
 
@@ -64,7 +64,7 @@ public final class Standby implements AutoCloseable {
         statement.execute("SELECT pg_reload_conf()");
       }
       String wanted = mode == Mode.SYNCHRONOUS ? "sync" : "async";
-      await().atMost(PATIENCE).until(() -> standby.replication().equals(List.of(wanted)));
+      await().atMost(TIMEOUT).until(() -> standby.replication().equals(List.of(wanted)));
       return standby;
     } catch (IOException e) {
       throw new UncheckedIOException(e);
@@ -75,7 +75,7 @@ public final class Standby implements AutoCloseable {
 
   private static void follow(Db.Address primary, Path files) throws IOException {
     Files.createFile(files.resolve("standby.signal"));
-    // Not postgresql.conf, which is written anew at each start.
+    // Not postgresql.conf, which is rewritten at each start.
     Files.writeString(
         files.resolve("postgresql.auto.conf"),
         "primary_conninfo = 'host=127.0.0.1 port=%s user=%s password=%s application_name=standby'%n"
@@ -86,7 +86,7 @@ public final class Standby implements AutoCloseable {
     Files.setPosixFilePermissions(files, PosixFilePermissions.fromString("rwx------"));
   }
 
-  /** Files may come and go meanwhile: the log that is streamed makes up for it. */
+  /** Files may change meanwhile: the streamed WAL repairs the copy. */
   private static void copy(Path from, Path to) throws IOException {
     try (Stream<Path> paths = Files.walk(from)) {
       for (Path path : (Iterable<Path>) paths::iterator) {
@@ -141,7 +141,7 @@ public final class Standby implements AutoCloseable {
     OwnPostgres.signal("CONT", receivers());
   }
 
-  /** Ends the receiving for good: what the primary commits from now on is on the primary alone. */
+  /** Stops the replication for good: further commits are on the primary only. */
   public void cutOff() {
     try (Connection connection = Postgres.connect(server.superuser());
         Statement statement = connection.createStatement()) {
@@ -150,7 +150,7 @@ public final class Standby implements AutoCloseable {
     } catch (SQLException e) {
       throw new IllegalStateException(e);
     }
-    await().atMost(PATIENCE).until(() -> server.processes("walreceiver").isEmpty());
+    await().atMost(TIMEOUT).until(() -> server.processes("walreceiver").isEmpty());
   }
 
   private List<Long> receivers() {
@@ -177,7 +177,7 @@ public final class Standby implements AutoCloseable {
 
   @Override
   public void close() {
-    server.thaw(); // what is stopped does not end
+    server.thaw(); // a suspended process does not end
     server.close();
   }
 }

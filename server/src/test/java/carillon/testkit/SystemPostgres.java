@@ -29,7 +29,7 @@ import org.junit.jupiter.api.Assumptions;
  */
 public final class SystemPostgres implements AutoCloseable {
 
-  private static final Duration PATIENCE = Duration.ofSeconds(60);
+  private static final Duration TIMEOUT = Duration.ofSeconds(60);
   private static final int OLDEST = 15;
   private static final Path PACKAGES = Path.of("/usr/lib/postgresql");
   private static final String SUPERUSER = "postgres";
@@ -92,7 +92,7 @@ public final class SystemPostgres implements AutoCloseable {
     }
     if (found.isEmpty()) {
       String message =
-          "NOT RUN, no postgresql package is installed: what works on it is not tested";
+          "NOT RUN: no postgresql package is installed";
       System.err.println("\n*** " + message + " ***\n");
       if ("true".equals(System.getenv("CI"))) {
         throw new AssertionError(message);
@@ -128,7 +128,7 @@ public final class SystemPostgres implements AutoCloseable {
     return new Db.Address("jdbc:postgresql://127.0.0.1:" + port + "/" + database, role, "any");
   }
 
-  /** Runs one of its programs to its end, which must be a good one; returns what it wrote. */
+  /** Runs one of its programs, which must succeed, and returns its output. */
   public String run(String name, String... arguments) {
     List<String> command = new ArrayList<>(user.prefix());
     command.add(programs.resolve(name).toString());
@@ -141,7 +141,7 @@ public final class SystemPostgres implements AutoCloseable {
               .redirectErrorStream(true)
               .redirectOutput(output.toFile()) // a file: pg_ctl leaves the server with its end
               .start();
-      await(name).atMost(PATIENCE).until(() -> !process.isAlive());
+      await(name).atMost(TIMEOUT).until(() -> !process.isAlive());
       String said = Files.readString(output, StandardCharsets.UTF_8);
       Files.delete(output);
       if (process.exitValue() != 0) {

@@ -18,7 +18,7 @@ import javax.net.ssl.KeyManagerFactory;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.TrustManagerFactory;
 
-/** Makes TLS settings for a receiver that has a certificate of its own, and for who trusts it. */
+/** Creates TLS settings for a receiver with its own certificate, and for clients that trust it. */
 public final class TestCertificates {
 
   public static final String PASSWORD = "changeit";

@@ -6,7 +6,7 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.stream.Collectors;
 
-/** A schedule for the planner, written beside the program: every column has a plain value. */
+/** A schedule that is inserted with SQL: every column has a simple value. */
 public final class TestSchedule {
 
   private final Map<String, String> columns = new LinkedHashMap<>();
@@ -40,7 +40,7 @@ public final class TestSchedule {
     return this;
   }
 
-  /** Made then: what was before does not fire. */
+  /** Created at this time: earlier times do not fire. */
   public TestSchedule madeAt(Instant now) {
     for (String column : new String[] {"created_at", "updated_at", "cursor", "plan_at"}) {
       with(column, now);

@@ -1,6 +1,7 @@
 package carillon.testkit;
 
 import carillon.model.Partition;
+import carillon.model.Signals;
 import carillon.model.TaskId;
 import carillon.model.TenantId;
 import carillon.model.target.Target;
@@ -9,33 +10,16 @@ import carillon.model.task.ClaimedTask;
 import carillon.model.task.Lane;
 import carillon.model.task.NewTask;
 import carillon.model.task.TaskState;
-import carillon.store.catalog.ApiKeys;
-import carillon.store.catalog.Audit;
+import carillon.store.Memory;
+import carillon.store.Store;
 import carillon.store.catalog.Catalog;
 import carillon.store.catalog.Partitions;
-import carillon.store.catalog.Replies;
-import carillon.store.catalog.Tenants;
-import carillon.store.catalog.Types;
-import carillon.store.cluster.Nodes;
 import carillon.store.db.Db;
 import carillon.store.db.DbClock;
-import carillon.store.deadletters.DeadLetterArchive;
-import carillon.store.deadletters.DeadLetters;
-import carillon.store.deadletters.Redrives;
-import carillon.store.deadletters.Restores;
 import carillon.store.queue.Agenda;
-import carillon.store.queue.Alerts;
-import carillon.store.queue.Claims;
-import carillon.store.queue.Outcomes;
-import carillon.store.queue.PullQueue;
 import carillon.store.queue.WorkQueue;
-import carillon.store.schedules.BackfillSteps;
-import carillon.store.schedules.Backfills;
-import carillon.store.schedules.FireRetention;
-import carillon.store.schedules.Schedules;
-import carillon.store.schedules.StoredSchedule;
-import carillon.store.stats.Events;
 import carillon.store.tasks.ChangeResult;
+import carillon.store.tasks.Counters;
 import carillon.store.tasks.CreateResult;
 import carillon.store.tasks.TaskView;
 import carillon.store.tasks.Tasks;
@@ -53,8 +37,7 @@ import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The store of one process on a database of its own, with the shortest way to say what a test
- * needs.
+ * The store of one process on its own database, with shortcuts for tests.
  */
 public final class World implements AutoCloseable {
 
@@ -62,32 +45,18 @@ public final class World implements AutoCloseable {
 
   public final Db.Address address;
   public final Db db;
-  private final Db catalogDb; // apart, as in Wiring
+  private final Db catalogDb; // separate, as in Wiring
+  public final Signals signals = Signals.create();
+  public final Memory memory;
+  public final Store store;
+
+  // The parts that most tests use:
   public final Catalog catalog;
   public final Partitions partitions;
-  public final Agenda agenda = new Agenda();
+  public final Agenda agenda;
   public final DbClock clock = new DbClock(InstantSource.system());
+  public final Counters counters;
   public final Tasks tasks;
-  public final DeadLetters deadLetters;
-  public final Redrives redrives;
-  public final Audit audit;
-  public final Types types;
-  public final Tenants tenants;
-  public final ApiKeys keys;
-  public final Replies replies;
-  public final WorkQueue queue;
-  public final Alerts alerts;
-  public final Outcomes endings;
-  public final Claims claims;
-  public final PullQueue pullQueue;
-  public final Nodes nodes;
-  public final DeadLetterArchive archive;
-  public final Restores restores;
-  public final Schedules schedules;
-  public final Backfills backfills;
-  public final BackfillSteps backfillSteps;
-  public final FireRetention oldFires;
-  public final Events events;
 
   private final Connection beside;
 
@@ -96,31 +65,33 @@ public final class World implements AutoCloseable {
     this.beside = Postgres.connect(address);
     this.db = Db.open(address, "test", 24);
     this.catalogDb = Db.open(address, "catalog", 2);
-    this.catalog = new Catalog(catalogDb);
-    this.partitions = new Partitions(catalogDb);
-    catalog.refresh();
+    var settings = new Memory.Settings(usualAlert, Duration.ofDays(30));
+    this.memory = Memory.load(catalogDb, db, clock, settings, signals);
     clock.measure(db);
-    this.tasks = new Tasks(db, catalog, partitions, clock, agenda);
-    this.deadLetters = new DeadLetters(db, catalog);
-    this.redrives = new Redrives(db, agenda);
-    this.audit = new Audit(db);
-    this.types = new Types(db, catalog);
-    this.tenants = new Tenants(db, catalog);
-    this.keys = new ApiKeys(db, catalog, clock);
-    this.replies = new Replies(db);
-    this.queue = new WorkQueue(db, catalog, partitions, agenda);
-    this.alerts = new Alerts(catalog, tasks, usualAlert);
-    this.endings = new Outcomes(db, catalog, agenda, tasks, alerts);
-    this.claims = new Claims(db, catalog, endings);
-    this.pullQueue = new PullQueue(catalog, queue, endings, claims, agenda, clock);
-    this.nodes = new Nodes(db);
-    this.archive = new DeadLetterArchive(db);
-    this.restores = new Restores(catalog, partitions);
-    this.schedules = new Schedules(db, catalog, tasks, clock);
-    this.backfills = new Backfills(db, StoredSchedule::timetable, Duration.ofDays(30));
-    this.backfillSteps = new BackfillSteps(db, tasks, StoredSchedule::timetable);
-    this.oldFires = new FireRetention(db);
-    this.events = new Events(db);
+    this.store = Store.on(db, memory);
+    signals.workDue().add(store.pullQueue()::wake);
+    this.catalog = memory.catalog();
+    this.partitions = memory.partitions();
+    this.agenda = memory.agenda();
+    this.counters = memory.counters();
+    this.tasks = store.tasks();
+  }
+
+  /** The store of this process on another handle, or with other settings. */
+  public Store storeOn(Db handle, Memory.Settings settings) {
+    Memory memory =
+        new Memory(
+            settings,
+            signals,
+            clock,
+            catalog,
+            partitions,
+            agenda,
+            this.memory.sweep(),
+            counters);
+    Store store = Store.on(handle, memory);
+    signals.workDue().add(store.pullQueue()::wake);
+    return store;
   }
 
   /** On a new database. */
@@ -128,7 +99,7 @@ public final class World implements AutoCloseable {
     return new World(Postgres.freshDatabase(), null);
   }
 
-  /** On a new database, in an installation whose operators hear of dead letters that grow. */
+  /** On a new database, with an alert rule for the installation. */
   public static World alerting(AlertRule usualAlert) {
     return new World(Postgres.freshDatabase(), usualAlert);
   }
@@ -154,7 +125,7 @@ public final class World implements AutoCloseable {
     }
   }
 
-  /** A task as plain as can be, due now. */
+  /** A minimal task, due now. */
   public static NewTask task(String type, @Nullable Target target) {
     return task(type, target, null);
   }
@@ -181,19 +152,19 @@ public final class World implements AutoCloseable {
     return find(id).state();
   }
 
-  /** Makes a node with a lease of a minute. */
+  /** Creates a node with a lease of a minute. */
   public String node(String id) {
-    nodes.join(id, id, List.of("engine"), "test", Duration.ofMinutes(1));
+    store.nodes().join(id, id, List.of("engine"), "test", Duration.ofMinutes(1));
     return id;
   }
 
-  /** Claims whatever is due in all lanes, for a node that exists. */
+  /** Claims due tasks from all lanes, for an existing node. */
   public List<ClaimedTask> claim(String node, int max) {
     catalog.refresh();
     return claimKnown(node, max);
   }
 
-  /** From the lanes that this process knows already. */
+  /** Claims due tasks from the lanes that this process knows already. */
   public List<ClaimedTask> claimKnown(String node, int max) {
     List<ClaimedTask> claimed = new ArrayList<>();
     for (Partition partition : partitions.open(clock.instant())) {
@@ -201,7 +172,8 @@ public final class World implements AutoCloseable {
         if (claimed.size() < max) {
           var quota = new WorkQueue.Quota(lane, max - claimed.size(), Instant.EPOCH, null);
           claimed.addAll(
-              queue
+              store
+                  .queue()
                   .claimDue(
                       partition,
                       List.of(quota),
@@ -226,11 +198,16 @@ public final class World implements AutoCloseable {
     throw new AssertionError("nothing to claim");
   }
 
+  /** Adds the head of every lane to the agenda. */
+  public void sweep() {
+    memory.sweep().sweep(clock.instant());
+  }
+
   public ChangeResult cancel(TaskId id) {
     return db.inTransaction(tx -> tasks.cancel(tx, TENANT, id, "test", null));
   }
 
-  /** Runs a statement beside the program. */
+  /** Runs a statement on a separate connection. */
   public synchronized int sql(String statement) {
     try (Statement s = beside.createStatement()) {
       return s.execute(statement) ? 0 : s.getUpdateCount();
@@ -239,7 +216,7 @@ public final class World implements AutoCloseable {
     }
   }
 
-  /** Runs a statement as the superuser, for what only a test needs, such as other roles. */
+  /** Runs a statement as the superuser, for example to create roles. */
   public void sqlAsSuperuser(String statement) {
     try (Connection superuser = Postgres.connect(Postgres.asSuperuser(address));
         Statement s = superuser.createStatement()) {
@@ -249,7 +226,7 @@ public final class World implements AutoCloseable {
     }
   }
 
-  /** From now on {@code pg_stat_statements} has what the product's role runs. */
+  /** Makes {@code pg_stat_statements} available to the product's role. */
   public void countStatements() {
     sqlAsSuperuser(
         "CREATE EXTENSION IF NOT EXISTS pg_stat_statements;"

@@ -1,4 +1,4 @@
-/** What tests share: a real PostgreSQL, a store on it, receivers. */
+/** Shared by tests: a real PostgreSQL, a store on it, receivers and brokers. */
 @NullMarked
 package carillon.testkit;
 

@@ -20,13 +20,13 @@ public final class Mutants {
               List.of(
                   text(
                       "queue.Outcomes",
-                      "AND t.fence = f.fence -- the fence: who lost its lease can no longer write\n"
+                      "AND t.fence = f.fence -- the fence: a holder that lost its lease can no longer write\n"
                           + "      AND t.claim = f.claim",
                       "AND f.fence > 0 AND f.claim IS NOT NULL",
                       1),
                   text(
                       "queue.Completions",
-                      "AND t.fence = f.fence -- the fence: who lost its lease can no longer write\n"
+                      "AND t.fence = f.fence -- the fence: a holder that lost its lease can no longer write\n"
                           + "      AND t.claim = f.claim",
                       "AND f.fence > 0 AND f.claim IS NOT NULL",
                       1)),
@@ -77,11 +77,20 @@ public final class Mutants {
               "nothing keeps a nominal time from being planned again",
               List.of(
                   text(
-                      "schedules.FireDecisions", "ON CONFLICT (schedule, at, local) DO NOTHING", "", 1),
+                      "schedules.FirePlanWriter",
+                      "ON CONFLICT (schedule, at, local) DO NOTHING",
+                      "",
+                      1),
                   text(
-                      "schedules.FireDecisions", "AND f.kind <> 'TRIGGER')", "AND f.kind = 'NONE')", 1),
+                      "schedules.FirePlanWriter",
+                      "AND f.kind <> 'TRIGGER')",
+                      "AND f.kind = 'NONE')",
+                      1),
                   text(
-                      "schedules.FireDecisions", "SET cursor = n.cursor,", "SET cursor = s.cursor,", 1),
+                      "schedules.FirePlanWriter",
+                      "SET cursor = n.cursor,",
+                      "SET cursor = s.cursor,",
+                      1),
                   new Edit.Call(
                       "carillon.model.schedule.FireHash",
                       "taskId",
@@ -179,8 +188,8 @@ public final class Mutants {
               "a redrive starts versions and fences anew",
               List.of(
                   text(
-                      "tasks.TaskChanges",
-                      "crashes = NULL,\n    version = version + 1",
+                      "tasks.TaskRedrives",
+                      "crashes = NULL,\n    version = t.version + 1",
                       "crashes = NULL,\n    fence = 0,\n    version = 1",
                       1)),
               List.of(),

@@ -127,7 +127,7 @@ class RulesTest {
     "Outcomes.finish, Outcomes.retire",
     "Claims.held, Claims.retireOver",
     "PullQueue.renew, Claims.lock",
-    "Outcomes.finish, PullQueue.lookSooner",
+    "Outcomes.finish, PullQueue.checkSooner",
     "Claims.stillLapsed, WorkQueue.claimDue"
   })
   void the_reaper_and_a_holder_never_wait_for_each_other(String one, String other) {

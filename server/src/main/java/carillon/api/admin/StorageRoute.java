@@ -3,7 +3,6 @@ package carillon.api.admin;
 import carillon.api.http.Answer;
 import carillon.api.http.DatabaseGate;
 import carillon.api.http.Endpoint;
-import carillon.api.http.OneAtATime;
 import carillon.api.http.Permission;
 import carillon.api.json.Times;
 import carillon.store.stats.StorageReader;
@@ -12,32 +11,34 @@ import carillon.store.stats.StorageReader.Storage;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.Semaphore;
 import java.util.function.ToLongFunction;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.node.ArrayNode;
 import tools.jackson.databind.node.JsonNodeFactory;
 import tools.jackson.databind.node.ObjectNode;
 
-/** Shows what the tables take and how clean they are, for admins. */
+/** Shows the size of the tables and their dead rows, for admins. */
 public final class StorageRoute {
 
-  /** Sizes are asked of the file system, file by file: often enough for people to look at. */
-  private static final Duration KEPT = Duration.ofSeconds(10);
+  /** PostgreSQL asks the file system for the size of every file, so the result is shared. */
+  private static final Duration INTERVAL = Duration.ofSeconds(10);
 
   private final StorageReader reader;
-  private final OneAtATime turns;
-  private volatile @Nullable Seen last;
+  private final DatabaseGate database;
+  private final Semaphore turn = new Semaphore(1, true);
+  private volatile @Nullable Result last;
 
-  private record Seen(Storage storage, long at) {
+  private record Result(Storage storage, long readAt) {
 
     boolean isFresh() {
-      return System.nanoTime() - at <= KEPT.toNanos();
+      return System.nanoTime() - readAt <= INTERVAL.toNanos();
     }
   }
 
   public StorageRoute(StorageReader reader, DatabaseGate database) {
     this.reader = reader;
-    this.turns = new OneAtATime(database);
+    this.database = database;
   }
 
   public List<Endpoint> endpoints() {
@@ -45,7 +46,7 @@ public final class StorageRoute {
   }
 
   private Answer show() {
-    Storage storage = look();
+    Storage storage = storage();
     ObjectNode answer =
         JsonNodeFactory.instance
             .objectNode()
@@ -65,25 +66,23 @@ public final class StorageRoute {
     return Answer.json(200, answer);
   }
 
-  private Storage look() {
-    Seen known = last;
-    return known != null && known.isFresh()
-        ? known.storage()
-        : turns.look(this::lookAgain, this::lookedLast);
-  }
-
-  private Storage lookAgain() {
-    Seen known = last; // somebody may have looked while we waited
-    if (known == null || !known.isFresh()) {
-      long now = System.nanoTime();
-      known = new Seen(reader.read(), now);
-      last = known;
+  private Storage storage() {
+    if (!isFresh()) {
+      boolean _ = database.tryAlone(turn, this::refresh);
     }
-    return known.storage();
+    return Optional.ofNullable(last).map(Result::storage).orElseThrow(DatabaseGate::overloaded);
   }
 
-  private Optional<Storage> lookedLast() {
-    return Optional.ofNullable(last).map(Seen::storage);
+  private boolean isFresh() {
+    Result known = last;
+    return known != null && known.isFresh();
+  }
+
+  private void refresh() {
+    if (!isFresh()) { // another caller may have read it while this one waited
+      long now = System.nanoTime();
+      last = new Result(reader.read(), now);
+    }
   }
 
   private static ObjectNode json(ObjectNode node, Part part) {

@@ -106,7 +106,7 @@ public final class TenantRoutes {
 
   /** Left out or null, as many as the installation's setting says. */
   private static @Nullable Integer max(Fields fields, TenantLimit limit) {
-    return fields.integer(field(limit), 1, TenantLimits.MOST);
+    return fields.integer(field(limit), 1, TenantLimits.MAX);
   }
 
   private static String field(TenantLimit limit) {

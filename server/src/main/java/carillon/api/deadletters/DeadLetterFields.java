@@ -14,7 +14,7 @@ import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
-/** Reads which dead letters a request means, from its query or from its body. */
+/** Reads the filter of dead letters from the query or the body of a request. */
 final class DeadLetterFields {
 
   private static final int MAX_TEXT = 200;
@@ -22,7 +22,7 @@ final class DeadLetterFields {
   private static final int MIN_STATUS = 100;
   private static final int MAX_STATUS = 999;
   private static final Pattern GROUP = Pattern.compile("[0-9a-f]{16}");
-  private static final String GROUP_RULE = "must be a group as the groups list has it";
+  private static final String GROUP_RULE = "must be a group from GET /v1/dead-letters/groups";
 
   private DeadLetterFields() {}
 
@@ -62,7 +62,7 @@ final class DeadLetterFields {
   }
 
   static DeadLetterFilter read(Fields fields) {
-    // Or a list of ids that a script found nothing for would mean every letter there is.
+    // A script that found no ids must not select every letter.
     List.of("error", "key", "metadata", "ids").forEach(fields::notEmpty);
     String failure = fields.text("failure", MAX_TEXT);
     Optional<FailureKind> kind = failure == null ? Optional.empty() : FailureKind.labelled(failure);

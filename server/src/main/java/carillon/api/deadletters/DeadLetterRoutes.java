@@ -19,7 +19,9 @@ import carillon.model.TaskId;
 import carillon.store.db.Page;
 import carillon.store.db.Tx;
 import carillon.store.deadletters.DeadLetterFilter;
+import carillon.store.deadletters.DeadLetterGroup;
 import carillon.store.deadletters.DeadLetters;
+import carillon.store.deadletters.Redrive;
 import carillon.store.deadletters.Redrives;
 import java.time.Duration;
 import java.time.Instant;
@@ -52,8 +54,8 @@ public final class DeadLetterRoutes {
 
   private static final int MAX_RATE = 10_000;
 
-  /** A purge goes on for so long, one transaction after the other, before it answers. */
-  private static final Duration PURGE_PATIENCE = Duration.ofSeconds(4);
+  /** How long one request purges, one transaction after the other. */
+  private static final Duration PURGE_TIMEOUT = Duration.ofSeconds(4);
 
   private final DeadLetters deadLetters;
   private final Redrives redrives;
@@ -113,30 +115,29 @@ public final class DeadLetterRoutes {
   private static DeadLetters.@Nullable Position position(String text) {
     String[] parts = text.split(" ", 2);
     TaskId id = TaskId.parse(parts[parts.length - 1]).orElse(null);
-    // Instant.toString keeps what the database has, down to the microsecond; cursors are ours, so
-    // it parses.
+    // Instant.toString keeps the database's microseconds. Cursors are signed by us, so this parses.
     return id == null ? null : new DeadLetters.Position(Instant.parse(parts[0]), id);
   }
 
   private Answer groups(Call call) {
     Query query = call.query();
-    DeadLetters.GroupFilter filter =
-        new DeadLetters.GroupFilter(
+    DeadLetterGroup.Filter filter =
+        new DeadLetterGroup.Filter(
             TaskRoutes.oneType(call.caller(), query.typeName("type")),
             DeadLetterFields.failure(query),
             DeadLetterFields.status(query));
     int limit = query.limit();
-    DeadLetters.GroupPosition before = lists.start(call, DeadLetterRoutes::groupPosition);
-    Page<DeadLetters.Group, DeadLetters.GroupPosition> page =
+    DeadLetterGroup.Position before = lists.start(call, DeadLetterRoutes::groupPosition);
+    Page<DeadLetterGroup, DeadLetterGroup.Position> page =
         database.use(() -> deadLetters.groups(call.tenant(), filter, limit, before));
-    DeadLetters.GroupPosition next = page.next();
+    DeadLetterGroup.Position next = page.next();
     return lists.answer(
         call,
         page.items().stream().map(DeadLetterRoutes::json).toList(),
         next == null ? null : next.lastAt() + " " + next.type() + " " + next.fingerprint());
   }
 
-  private static ObjectNode json(DeadLetters.Group group) {
+  private static ObjectNode json(DeadLetterGroup group) {
     ObjectNode node = JsonNodeFactory.instance.objectNode();
     node.put("type", group.type());
     node.put("group", group.fingerprint());
@@ -150,10 +151,10 @@ public final class DeadLetterRoutes {
     return node;
   }
 
-  private static DeadLetters.@Nullable GroupPosition groupPosition(String text) {
+  private static DeadLetterGroup.@Nullable Position groupPosition(String text) {
     String[] parts = text.split(" ", -1);
     return parts.length == 3
-        ? new DeadLetters.GroupPosition(Instant.parse(parts[0]), parts[1], parts[2])
+        ? new DeadLetterGroup.Position(Instant.parse(parts[0]), parts[1], parts[2])
         : null;
   }
 
@@ -162,7 +163,7 @@ public final class DeadLetterRoutes {
     DeadLetterFilter filter = DeadLetterFields.read(fields);
     Integer rate = rate(fields);
     boolean dryRun = Boolean.TRUE.equals(fields.bool("dryRun"));
-    refuseUnsaid(filter, fields);
+    requireFilter(filter, fields);
     return once.run(
         call,
         tx ->
@@ -177,10 +178,10 @@ public final class DeadLetterRoutes {
   private static ApiException tooMany() {
     return new ApiException(
         ErrorCode.TOO_MANY_REDRIVES,
-        Redrives.MOST_OPEN + " redrives are under way; wait until one has ended, or stop one");
+        Redrives.MAX_OPEN + " redrives are running; wait until one ends, or stop one");
   }
 
-  private static Answer started(Redrives.Redrive redrive) {
+  private static Answer started(Redrive redrive) {
     ObjectNode node = JsonNodeFactory.instance.objectNode();
     node.put("matched", redrive.matched());
     if (redrive.isAtLeast()) {
@@ -211,15 +212,15 @@ public final class DeadLetterRoutes {
     Fields fields = call.fields();
     DeadLetterFilter filter = DeadLetterFields.read(fields);
     boolean dryRun = Boolean.TRUE.equals(fields.bool("dryRun"));
-    refuseUnsaid(filter, fields);
+    requireFilter(filter, fields);
     if (dryRun) {
       return once.run(call, tx -> Answer.json(200, counted(tx, call, filter, "purged")));
     }
     String who = call.caller().who();
-    // An answer that is kept under a key is kept by the transaction that did what it says, so there
-    // is only one.
+    // The response under an idempotency key is stored by the transaction that it describes, so a
+    // request with a key purges in one transaction.
     return call.idempotencyKey() == null
-        ? purged(database.use(() -> deadLetters.purge(call.tenant(), filter, PURGE_PATIENCE, who)))
+        ? purged(database.use(() -> deadLetters.purge(call.tenant(), filter, PURGE_TIMEOUT, who)))
         : once.run(call, tx -> purged(deadLetters.purge(tx, call.tenant(), filter, who)));
   }
 
@@ -233,20 +234,20 @@ public final class DeadLetterRoutes {
     return Answer.json(200, node);
   }
 
-  /** Saying nothing is not saying all. */
-  private static void refuseUnsaid(DeadLetterFilter filter, Fields fields) {
+  /** An empty filter is an error, not "all". */
+  private static void requireFilter(DeadLetterFilter filter, Fields fields) {
     boolean all = Boolean.TRUE.equals(fields.bool("all"));
     fields.done();
     if (!all && filter.equals(DeadLetterFilter.ALL) && fields.mistakes().none()) {
       throw new ApiException(
           ErrorCode.FILTER_REQUIRED,
-          "say which dead letters: type, failure, status, error, diedAfter, diedBefore, key,"
+          "specify which dead letters: type, failure, status, error, diedAfter, diedBefore, key,"
               + " metadata, group, ids, or \"all\": true");
     }
     fields.mistakes().refuse();
   }
 
-  /** A number per second, or {@code {"limit", "per"}} that comes to at least one. */
+  /** A number per second, or {@code {"limit", "per"}} of at least one per second. */
   private static @Nullable Integer rate(Fields fields) {
     if (!fields.isObject("rate")) {
       return fields.integer("rate", 1, MAX_RATE);
@@ -263,7 +264,7 @@ public final class DeadLetterRoutes {
     }
     long perSecond = limit * 1000L / (per == null ? 1000L : per.toMillis());
     if (perSecond < 1 || perSecond > MAX_RATE) {
-      fields.wrong("rate", ErrorCode.OUT_OF_RANGE, "must come to 1 to " + MAX_RATE + " per second");
+      fields.wrong("rate", ErrorCode.OUT_OF_RANGE, "must be 1 to " + MAX_RATE + " per second");
     }
     return (int) perSecond;
   }

@@ -12,8 +12,8 @@ import carillon.api.http.PathIds;
 import carillon.api.http.Permission;
 import carillon.api.json.Times;
 import carillon.store.db.Page;
+import carillon.store.deadletters.Redrive;
 import carillon.store.deadletters.Redrives;
-import carillon.store.deadletters.Redrives.Redrive;
 import java.time.Instant;
 import java.util.List;
 import java.util.Set;
@@ -28,8 +28,8 @@ public final class RedriveRoutes {
 
   static final String PATH = "/v1/redrives";
 
-  /** What is left of an undo after so many steps, the loop does. */
-  private static final int MOST_STEPS = 10;
+  /** Steps of an undo that the request takes itself; the leader's loop takes the others. */
+  private static final int MAX_UNDO_STEPS = 10;
 
   private final Redrives redrives;
   private final DatabaseGate database;
@@ -52,35 +52,36 @@ public final class RedriveRoutes {
   }
 
   private Answer list(Call call) {
-    mustSeeAllTypes(call);
+    requireAllTypes(call);
     int limit = call.query().limit();
-    Redrives.Started before = lists.start(call, RedriveRoutes::position);
-    Page<Redrive, Redrives.Started> page =
+    Redrives.Position before = lists.start(call, RedriveRoutes::position);
+    Page<Redrive, Redrives.Position> page =
         database.use(() -> redrives.list(call.tenant(), limit, before));
-    Redrives.Started next = page.next();
+    Redrives.Position next = page.next();
     return lists.answer(
         call,
         page.items().stream().map(RedriveRoutes::json).toList(),
         next == null ? null : next.at() + " " + next.id());
   }
 
-  private static Redrives.@Nullable Started position(String text) {
+  private static Redrives.@Nullable Position position(String text) {
     String[] parts = text.split(" ", -1);
     return parts.length == 2
-        ? new Redrives.Started(Instant.parse(parts[0]), UUID.fromString(parts[1]))
+        ? new Redrives.Position(Instant.parse(parts[0]), UUID.fromString(parts[1]))
         : null;
   }
 
-  /** A redrive may be of any type. */
-  private static void mustSeeAllTypes(Call call) {
+  /** A redrive may contain tasks of any type. */
+  private static void requireAllTypes(Call call) {
     if (!call.caller().types().isEmpty()) {
       throw new ApiException(
-          ErrorCode.MISSING_SCOPE, "this key is limited to some types, and redrives are not");
+          ErrorCode.MISSING_SCOPE,
+          "this key is limited to some types, but a redrive may contain any");
     }
   }
 
   private Answer show(Call call) {
-    mustSeeAllTypes(call);
+    requireAllTypes(call);
     UUID id = PathIds.uuid(call, "redrive");
     return Answer.json(200, json(find(call, id)));
   }
@@ -103,11 +104,11 @@ public final class RedriveRoutes {
     Answer begun =
         once.run(call, tx -> changed(redrives.undo(tx, call.tenant(), id, call.caller().who())));
     if (begun.status() == 200) {
-      return begun; // undone before
+      return begun; // already undone
     }
-    // Each step is a transaction of its own. Whoever dies in between leaves the rest to the loop.
+    // Each step is its own transaction. If this node dies in between, the leader's loop continues.
     var open = new Redrives.Open(call.tenant(), id);
-    for (int steps = 0; steps < MOST_STEPS; steps++) {
+    for (int steps = 0; steps < MAX_UNDO_STEPS; steps++) {
       if (database.use(() -> redrives.step(open)).isEmpty()) {
         break;
       }
@@ -117,7 +118,7 @@ public final class RedriveRoutes {
 
   private static ApiException notFound() {
     return new ApiException(
-        ErrorCode.NOT_FOUND, "there is no such redrive, or it ended more than 7 days ago");
+        ErrorCode.NOT_FOUND, "no such redrive; redrives are deleted 7 days after they end");
   }
 
   private static Answer changed(Redrives.Result result) {
@@ -127,7 +128,7 @@ public final class RedriveRoutes {
       case Redrives.Result.WrongState(var redrive) ->
           throw new ApiException(
               ErrorCode.WRONG_STATE,
-              "the redrive is " + redrive.state() + "; only RUNNING ones can be stopped");
+              "the redrive is " + redrive.state() + "; only a RUNNING redrive can be stopped");
     };
   }
 

@@ -29,12 +29,12 @@ import java.util.Optional;
 import java.util.concurrent.Semaphore;
 import tools.jackson.databind.node.JsonNodeFactory;
 
-/** Puts archived tasks back among the dead letters, all of a request or none. */
+/** Restores archived tasks as dead letters, all of a request or none. */
 public final class RestoreRoutes {
 
   public static final String PATH = "/v1/dead-letters/restore";
 
-  private static final Duration BODY_TIME = Duration.ofMinutes(2);
+  private static final Duration BODY_TIMEOUT = Duration.ofMinutes(2);
 
   private final Restores restores;
   private final ArchiveFields reader;
@@ -42,8 +42,8 @@ public final class RestoreRoutes {
   private final Idempotency once;
 
   /**
-   * The longest line takes some 100 MB while it is parsed, which is more than the memory for bodies
-   * has for a tenant; of that there is enough for one. Only admins restore.
+   * Parsing the longest line takes some 100 MB, more than a tenant's share of the memory for
+   * bodies. There is enough for one such request at a time, and only admins restore.
    */
   private final Semaphore oneAtATime = new Semaphore(1);
 
@@ -62,7 +62,7 @@ public final class RestoreRoutes {
   private Answer restore(Call call) {
     if (!call.body().isPresent()) {
       throw new ApiException(
-          ErrorCode.BODY_REQUIRED, "the body is empty; lines of an archive were expected");
+          ErrorCode.BODY_REQUIRED, "the body is empty; send lines of an archive");
     }
     call.body().mediaType(RequestBody.NDJSON);
     return DatabaseGate.holding(oneAtATime, () -> restoreAlone(call));
@@ -75,7 +75,7 @@ public final class RestoreRoutes {
       if (earlier.isPresent()) {
         return earlier.get();
       }
-      lines.refuse(); // only now: a repeat is answered as before, whatever changed
+      lines.throwIfInvalid(); // only now: a repeat gets the first response, whatever changed
       Restores.Prepared prepared =
           TenantFull.pointingTo(
               i -> "/lines/" + lines.numbers.get(i) + "/type",
@@ -101,17 +101,17 @@ public final class RestoreRoutes {
   }
 
   /**
-   * The tasks read so far, and what is wrong with them. Kept as the lines that they came in and
-   * parsed again when they are written, because a line may be long, and much longer when parsed.
+   * The validated lines of a request, and their errors. Lines are stored as received and parsed
+   * again when they are inserted, because a parsed line takes much more memory.
    */
   private final class Lines implements Restores.Archived, AutoCloseable {
 
     private final RequestBody body;
     private final Caller caller;
-    private final boolean isRepeatable; // then all of it is read: it may be a repeat
-    private final SpillBuffer kept;
+    private final boolean isRepeatable; // then all lines are read, because it may be a repeat
+    private final SpillBuffer buffer;
     private final List<Restores.Place> places = new ArrayList<>();
-    private final List<Integer> numbers = new ArrayList<>(); // of the lines that they are in
+    private final List<Integer> numbers = new ArrayList<>(); // line numbers of the tasks
     private final ValidationErrors mistakes = new ValidationErrors();
     private int lines;
 
@@ -119,23 +119,23 @@ public final class RestoreRoutes {
       this.body = call.body();
       this.caller = call.caller();
       this.isRepeatable = call.idempotencyKey() != null;
-      this.kept = new SpillBuffer(body.share());
+      this.buffer = new SpillBuffer(body.share());
     }
 
     void read() {
       body.lines(
           Limits.BATCH_BYTES,
           Limits.ARCHIVE_LINE_BYTES,
-          BODY_TIME,
-          BodyMemory.Held.unbounded(), // what one line takes is left over, see oneAtATime
+          BODY_TIMEOUT,
+          BodyMemory.Held.unbounded(), // see oneAtATime
           this::add);
     }
 
-    void refuse() {
+    void throwIfInvalid() {
       mistakes.refuse();
       if (places.isEmpty()) {
         throw new ApiException(
-            ErrorCode.BODY_REQUIRED, "the body has no lines; lines of an archive were expected");
+            ErrorCode.BODY_REQUIRED, "the body has no lines; send lines of an archive");
       }
     }
 
@@ -147,13 +147,15 @@ public final class RestoreRoutes {
       if (places.size() == Limits.RESTORE_TASKS) {
         throw new ApiException(
                 ErrorCode.BATCH_TOO_LARGE,
-                "one request restores " + Limits.RESTORE_TASKS + " tasks; send the rest in another")
+                "one request restores at most "
+                    + Limits.RESTORE_TASKS
+                    + " tasks; send the others in another")
             .closing();
       }
       ArchivedTask task = reader.read(fields(bytes, from, length, line), caller);
       if (task != null) {
         places.add(Restores.Place.of(task, length));
-        kept.add(bytes, from, length);
+        buffer.add(bytes, from, length);
         numbers.add(line);
       }
       if (mistakes.isFull() && !isRepeatable) {
@@ -179,7 +181,7 @@ public final class RestoreRoutes {
 
     @Override
     public ArchivedTask read(int index) {
-      SpillBuffer.Reader line = kept.reader();
+      SpillBuffer.Reader line = buffer.reader();
       line.moveTo(index);
       ArchivedTask task =
           reader.read(fields(line.bytes(), line.from(), line.length(), index), caller);
@@ -189,7 +191,7 @@ public final class RestoreRoutes {
 
     @Override
     public void close() {
-      kept.close();
+      buffer.close();
     }
   }
 }

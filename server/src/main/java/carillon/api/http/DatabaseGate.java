@@ -11,18 +11,18 @@ import java.util.function.Function;
 import java.util.function.Supplier;
 
 /**
- * Lets only so many requests use the database at once. Who would have to wait longer than a second
- * is told to come back: a queue of waiting requests only makes everybody late.
+ * Limits how many requests use the database at once. A request that would wait longer than a second
+ * gets 503 with Retry-After: queueing would only make every request slow.
  */
 public final class DatabaseGate {
 
   /**
-   * Requests that wait for a common commit hold no connection, only their task; these many fit into
+   * Requests that wait for a common commit hold no connection, only their task; this many fit into
    * memory.
    */
   private static final int WAITING_CREATES = 1024;
 
-  private static final Duration PATIENCE = Duration.ofSeconds(1);
+  private static final Duration MAX_WAIT = Duration.ofSeconds(1);
 
   private final Db db;
   private final Semaphore permits;
@@ -49,20 +49,49 @@ public final class DatabaseGate {
     return holding(creates, work);
   }
 
-  /** For other work of which there may be only so much at once. */
+  /** Runs work that a semaphore limits, under the same rule as the database. */
   public static <T> T holding(Semaphore semaphore, Supplier<T> work) {
-    try {
-      if (!semaphore.tryAcquire(PATIENCE.toMillis(), TimeUnit.MILLISECONDS)) {
-        throw overloaded();
-      }
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
+    if (!isAcquired(semaphore)) {
       throw overloaded();
     }
     try {
       return work.get();
     } finally {
       semaphore.release();
+    }
+  }
+
+  /**
+   * Runs work that uses the database, one caller at a time.
+   *
+   * @param turn a fair semaphore with one permit
+   * @return false if the turn or the database was not free within the time that requests wait
+   */
+  public boolean tryAlone(Semaphore turn, Runnable work) {
+    if (!isAcquired(turn)) {
+      return false;
+    }
+    try {
+      if (!isAcquired(permits)) {
+        return false;
+      }
+      try {
+        work.run();
+        return true;
+      } finally {
+        permits.release();
+      }
+    } finally {
+      turn.release();
+    }
+  }
+
+  private static boolean isAcquired(Semaphore semaphore) {
+    try {
+      return semaphore.tryAcquire(MAX_WAIT.toMillis(), TimeUnit.MILLISECONDS);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      return false;
     }
   }
 

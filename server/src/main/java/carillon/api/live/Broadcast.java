@@ -26,6 +26,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Function;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -66,7 +67,7 @@ public final class Broadcast implements AutoCloseable {
 
   private final Events events;
   private final ApiKeys keys;
-  private final StatsLook stats;
+  private final Function<Set<Viewer>, Map<Viewer, String>> stats;
   private final DatabaseGate database;
   private final InstantSource clock;
   private final Set<EventStream> streams = ConcurrentHashMap.newKeySet();
@@ -105,8 +106,16 @@ public final class Broadcast implements AutoCloseable {
     }
   }
 
+  /**
+   * @param stats the response of {@code GET /v1/stats} for each viewer, except those of which
+   *     nothing could be read
+   */
   public Broadcast(
-      Events events, ApiKeys keys, StatsLook stats, DatabaseGate database, InstantSource clock) {
+      Events events,
+      ApiKeys keys,
+      Function<Set<Viewer>, Map<Viewer, String>> stats,
+      DatabaseGate database,
+      InstantSource clock) {
     this.events = events;
     this.keys = keys;
     this.stats = stats;
@@ -344,7 +353,7 @@ public final class Broadcast implements AutoCloseable {
     viewers.forEach(stream -> missing.add(stream.viewer()));
     missing.removeAll(looked.keySet());
     if (!missing.isEmpty()) {
-      stats.of(missing).forEach((viewer, json) -> looked.put(viewer, message("stats", json)));
+      stats.apply(missing).forEach((viewer, json) -> looked.put(viewer, message("stats", json)));
     }
     for (EventStream stream : viewers) {
       byte[] message = looked.get(stream.viewer());

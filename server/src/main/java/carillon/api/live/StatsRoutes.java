@@ -137,7 +137,7 @@ public final class StatsRoutes {
     Stats.Overview all = stats.overview(call.tenant());
     Lately lately = stats.lately(Of.type(call.tenant(), name));
     ObjectNode json = StatsJson.type(all, name);
-    json.put("at", Times.format(all.seenAt().firstOfNow()));
+    json.put("at", Times.format(all.seenAt().firstOfCounts()));
     json.set("hour", StatsJson.activity(lately.hour()));
     json.set("day", StatsJson.activity(lately.day()));
     return Answer.json(200, json);

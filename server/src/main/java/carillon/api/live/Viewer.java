@@ -1,12 +1,15 @@
 package carillon.api.live;
 
 import carillon.model.TenantId;
+import carillon.store.stats.StatsReader.PerType;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 
 /**
- * Whose figures somebody may see.
+ * The tenant whose statistics a caller may see.
  *
- * @param types that they are limited to; empty means all
+ * @param types the only types it may see; empty means all
  */
 public record Viewer(TenantId tenant, List<String> types) {
 
@@ -20,5 +23,18 @@ public record Viewer(TenantId tenant, List<String> types) {
 
   boolean isLimited() {
     return !types.isEmpty();
+  }
+
+  <T> PerType<T> only(PerType<T> all) {
+    return new PerType<>(only(all.types()), all.atLeast());
+  }
+
+  <T> Map<String, T> only(Map<String, T> all) {
+    if (!isLimited()) {
+      return all;
+    }
+    Map<String, T> visible = new HashMap<>(all);
+    visible.keySet().retainAll(types);
+    return visible;
   }
 }

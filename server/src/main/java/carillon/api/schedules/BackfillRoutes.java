@@ -16,8 +16,8 @@ import carillon.api.json.Fields;
 import carillon.api.json.Times;
 import carillon.model.schedule.OverlapRule;
 import carillon.store.db.Page;
+import carillon.store.schedules.Backfill;
 import carillon.store.schedules.Backfills;
-import carillon.store.schedules.Backfills.Backfill;
 import carillon.store.schedules.StoredSchedule;
 import java.time.Instant;
 import java.util.List;
@@ -79,9 +79,9 @@ public final class BackfillRoutes {
     if (from == null || to == null) {
       throw new IllegalStateException("rejected above");
     }
-    var asked = new Backfills.Asked(from, to, overlap, again);
-    Backfills.Look look = database.use(() -> backfills.look(call.tenant(), name, asked));
-    Prepared prepared = prepare(look, asked, isDryRun);
+    var asked = new Backfills.Request(from, to, overlap, again);
+    Backfills.Check check = database.use(() -> backfills.check(call.tenant(), name, asked));
+    Prepared prepared = prepare(check, asked, isDryRun);
     return idempotency.run(
         call,
         tx ->
@@ -99,10 +99,10 @@ public final class BackfillRoutes {
     record Ready(Backfills.Range range) implements Prepared {}
   }
 
-  private Prepared prepare(Backfills.Look look, Backfills.Asked asked, boolean isDryRun) {
-    return switch (look) {
-      case Backfills.Look.Refused(var why) -> new Prepared.Done(why);
-      case Backfills.Look.Good(var schedule) ->
+  private Prepared prepare(Backfills.Check check, Backfills.Request asked, boolean isDryRun) {
+    return switch (check) {
+      case Backfills.Check.Refused(var why) -> new Prepared.Done(why);
+      case Backfills.Check.Valid(var schedule) ->
           DatabaseGate.holding(
               counts,
               () -> {
@@ -133,25 +133,25 @@ public final class BackfillRoutes {
   private Answer list(Call call) {
     String name = ScheduleName.of(call);
     int limit = call.query().limit();
-    Backfills.Started before = paging.start(call, BackfillRoutes::position);
+    Backfills.Position before = paging.start(call, BackfillRoutes::position);
     StoredSchedule schedule =
         database
             .use(() -> backfills.schedule(call.tenant(), name))
             .filter(found -> call.caller().mayTouch(found.schedule().task().type()))
             .orElseThrow(BackfillRoutes::noSchedule);
-    Page<Backfill, Backfills.Started> page =
+    Page<Backfill, Backfills.Position> page =
         database.use(() -> backfills.list(schedule, limit, before));
-    Backfills.Started next = page.next();
+    Backfills.Position next = page.next();
     return paging.answer(
         call,
         page.items().stream().map(BackfillRoutes::json).toList(),
         next == null ? null : next.at() + " " + next.id());
   }
 
-  private static Backfills.@Nullable Started position(String text) {
+  private static Backfills.@Nullable Position position(String text) {
     String[] parts = text.split(" ", -1);
     return parts.length == 2
-        ? new Backfills.Started(Instant.parse(parts[0]), UUID.fromString(parts[1]))
+        ? new Backfills.Position(Instant.parse(parts[0]), UUID.fromString(parts[1]))
         : null;
   }
 
@@ -219,14 +219,14 @@ public final class BackfillRoutes {
                   "/from",
                   ErrorCode.TOO_MANY.code(),
                   "the schedule fires more than "
-                      + Backfills.MOST_TIMES
+                      + Backfills.MAX_TIMES
                       + " times from here to \"to\", or too often to be counted; start several"
                       + " backfills of shorter ranges"));
       case Backfills.Result.TooManyOpen() ->
           throw new ApiException(
               ErrorCode.TOO_MANY_BACKFILLS,
               "this tenant has "
-                  + Backfills.MOST_OPEN
+                  + Backfills.MAX_OPEN
                   + " running backfills; stop one, or wait until one ends");
     };
   }

@@ -10,17 +10,17 @@ import java.security.SecureRandom;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The key that the first administrator uses: given in the configuration, or made once and kept.
+ * The bootstrap admin key: from the configuration, or generated once and stored in a file.
  *
  * @param value the key itself
- * @param file where it is kept; null if it was given
- * @param isNew true if this call made it
+ * @param file where it is stored; null if it was configured
+ * @param isNew whether this call generated it
  */
 public record AdminKey(String value, @Nullable Path file, boolean isNew) {
 
   static final String FILE_NAME = "admin-key";
 
-  /** A key that can be tried out gives away the whole installation. */
+  /** A key short enough to be guessed would expose the whole installation. */
   static final int MIN_CHARS = 32;
 
   static final int MAX_CHARS = 200;
@@ -28,7 +28,7 @@ public record AdminKey(String value, @Nullable Path file, boolean isNew) {
   static final String RULE =
       MIN_CHARS + " to " + MAX_CHARS + " visible ASCII characters, such as `openssl rand -hex 32`";
 
-  /** Finds the key, or makes it; asked again it answers the same. */
+  /** Reads the key, or generates it on the first call. */
   public static AdminKey of(Config config) {
     String given = config.access().adminKey();
     if (given != null) {
@@ -39,20 +39,20 @@ public record AdminKey(String value, @Nullable Path file, boolean isNew) {
       boolean made = !Files.exists(file) && make(file);
       String kept = Files.readString(file).strip();
       if (kept.isEmpty()) {
-        throw new CommandFailed(file + " is empty; remove it and a new admin key is made");
+        throw new CommandFailed(file + " is empty; delete it, and the next start generates a new admin key");
       }
       if (kept.length() < MIN_CHARS) {
         throw new CommandFailed(
-            file + " has fewer than " + MIN_CHARS + " characters; remove it and a new key is made");
+            file + " has fewer than " + MIN_CHARS + " characters; delete it, and the next start generates a new one");
       }
       return new AdminKey(kept, file, made);
     } catch (IOException e) {
       throw new CommandFailed(
-          "the admin key " + file + " cannot be kept: " + CommandFailed.reason(e));
+          "cannot read or write the admin key file " + file + ": " + CommandFailed.reason(e));
     }
   }
 
-  /** True if it was ours that got the name; another process may be making one at the same time. */
+  /** Generates the key; false if another process has just done so. */
   private static boolean make(Path file) throws IOException {
     Path directory = PrivateFiles.directory(file.toAbsolutePath().getParent());
     Path draft = Files.createTempFile(directory, FILE_NAME, ".new"); // mode 0600 by itself

@@ -53,7 +53,7 @@ final class BrokerOptions {
     }
   }
 
-  /** What the file of a value says. */
+  /** The contents of the file that a value names. */
   Map<String, String> properties(NamedValue value) {
     Path file = directory.resolve(value.text().substring(1));
     var read = new Properties();

@@ -59,7 +59,7 @@ public final class ConfigLoader {
           "CARILLON_TENANT",
           "CARILLON_JAVA_OPTS");
 
-  /** Kubernetes adds these to every container beside a service called carillon. */
+  /** Kubernetes adds these to every container if there is a service called carillon. */
   private static final Pattern SERVICE_LINK =
       Pattern.compile("CARILLON_(.+_)?(SERVICE_(HOST|PORT)(_.*)?|PORT_[0-9]+_(TCP|UDP)(_.*)?)");
 
@@ -197,13 +197,13 @@ public final class ConfigLoader {
     return false;
   }
 
-  /** An empty variable is how compose files and shells say "not set". */
+  /** An empty variable counts as not set, as in compose files and shells. */
   private @Nullable String variable(String name) {
     String value = environment.get(name);
     return value == null || value.isEmpty() ? null : value;
   }
 
-  /** Takes what one source has; called from the weakest source to the strongest. */
+  /** Adds the values of one source, which override those of earlier calls. */
   private void readSource(
       Function<String, String> origin, Function<String, @Nullable String> source) {
     for (Setting setting : Setting.values()) {
@@ -315,7 +315,7 @@ public final class ConfigLoader {
 
   private int limit(Setting setting) {
     return required(
-        setting, "a number from 1 to " + TenantLimits.MOST, between(1, TenantLimits.MOST));
+        setting, "a number from 1 to " + TenantLimits.MAX, between(1, TenantLimits.MAX));
   }
 
   private List<NamedValue> named(Setting setting) {
@@ -323,7 +323,7 @@ public final class ConfigLoader {
     return found == null ? List.of() : NamedValue.list(found.text(), found.origin());
   }
 
-  /** By the rules that every target keeps to. */
+  /** Checked by the rules of all HTTP targets. */
   private @Nullable String alertUrl(List<String> allowTargets) {
     String url = read(Setting.ALERT_URL, "a URL", Optional::of);
     if (url != null) {
@@ -415,7 +415,7 @@ public final class ConfigLoader {
   }
 
   /**
-   * Not from InetAddress, which asks the name servers and can take seconds where they are broken.
+   * Not from InetAddress, which queries name servers and takes seconds if they do not respond.
    */
   private String hostName() {
     String host = variable("HOSTNAME");

@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
  */
 public record DatabaseUrl(String jdbcUrl, @Nullable String user, @Nullable String password) {
 
-  /** What {@link #parse} accepts, in the words of an error message. */
+  /** What {@link #parse} accepts, for error messages. */
   static final String RULE =
       "postgresql://user:password@host:port/db or jdbc:postgresql://host:port/db";
 
@@ -100,7 +100,7 @@ public record DatabaseUrl(String jdbcUrl, @Nullable String user, @Nullable Strin
     return URLDecoder.decode(text.replace("+", "%2B"), StandardCharsets.UTF_8);
   }
 
-  /** What the store connects to. */
+  /** The address for the store. */
   public Db.Address address(Pooler pooler) {
     return new Db.Address(
         jdbcUrl, user == null ? System.getProperty("user.name") : user, password, pooler);

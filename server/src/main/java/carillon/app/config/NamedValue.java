@@ -38,7 +38,7 @@ record NamedValue(String name, String text, String origin) {
     return values;
   }
 
-  /** Whether the value is in a file, whose name follows the at sign. */
+  /** Whether the value is {@code @} and the name of a file. */
   boolean isFile() {
     return text.startsWith("@");
   }

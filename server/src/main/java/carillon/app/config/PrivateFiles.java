@@ -22,7 +22,7 @@ public final class PrivateFiles {
 
   private PrivateFiles() {}
 
-  /** The directory, made with its parents if it is not there. */
+  /** The directory, created with its parents if it does not exist. */
   public static Path directory(@Nullable Path directory) throws IOException {
     if (directory == null) {
       throw new IOException("no parent directory");
@@ -32,7 +32,7 @@ public final class PrivateFiles {
         : Files.createDirectories(directory, OWNER_ONLY_DIRECTORY);
   }
 
-  /** A new file with the text, replacing what was there. */
+  /** Writes the text to a new file, which replaces an existing one. */
   public static void write(Path file, String text) throws IOException {
     Files.deleteIfExists(file);
     Files.createFile(file, OWNER_ONLY_FILE);

@@ -23,7 +23,7 @@ import javax.net.ssl.TrustManager;
 import javax.net.ssl.TrustManagerFactory;
 import org.jspecify.annotations.Nullable;
 
-/** Reads how one RabbitMQ cluster is reached. What it refuses, it says without showing it. */
+/** Reads the settings of one RabbitMQ cluster. Its error messages show no values. */
 final class RabbitSettings {
 
   static final String URI = "uri";
@@ -110,7 +110,7 @@ final class RabbitSettings {
     }
   }
 
-  /** Trusts what Java trusts unless a store is named. */
+  /** Uses Java's trusted certificates unless a trust store is named. */
   private SSLContext tls(Map<String, String> settings) {
     try {
       SSLContext tls = SSLContext.getInstance("TLS");

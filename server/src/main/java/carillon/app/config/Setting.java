@@ -14,18 +14,18 @@ public enum Setting {
       "max-connections-per-address",
       "1024",
       "N",
-      "connections that one client address may have, of 8192 in all; raise it if a proxy in front"
-          + " brings all clients"),
+      "maximum connections per client address, of 8192 in total; raise it if all clients come"
+          + " through a proxy"),
   METRICS_PORT(
       "metrics-port",
       null,
       "PORT",
-      "a port of its own for /metrics and /health; 0 picks a free one and prints it"),
+      "separate port for /metrics and /health; 0 picks a free one and prints it"),
   METRICS_KEY(
       "metrics-key",
       null,
       "KEY",
-      "a key that /metrics asks for, 32 characters at least; by default it asks for none"),
+      "key required for /metrics, at least 32 characters; by default none is required"),
   DATABASE_URL(
       "database-url",
       null,
@@ -36,19 +36,19 @@ public enum Setting {
       "pooler",
       "none",
       "none|transaction",
-      "what is between this node and PostgreSQL; transaction for PgBouncer in that mode"),
+      "connection pooler in front of PostgreSQL; transaction for PgBouncer in that mode"),
   DATA_DIR(
-      "data-dir", "./data", "DIR", "embedded database, generated secrets, room for large batches"),
-  ROLES("roles", "api,engine", "LIST", "what this node does: api, engine or both"),
+      "data-dir", "./data", "DIR", "embedded database, generated secrets and temporary files of large batches"),
+  ROLES("roles", "api,engine", "LIST", "roles of this node: api, engine or both"),
   NODE_ID(
-      "node-id", null, "NAME", "name in the cluster; by default the host name and a random part"),
+      "node-id", null, "NAME", "name in the cluster; by default the host name and a random suffix"),
   NODE_LEASE(
-      "node-lease", "10s", "DURATION", "how long the node is believed alive without a heartbeat"),
+      "node-lease", "10s", "DURATION", "how long the node counts as alive without a heartbeat"),
   ADMIN_KEY(
       "admin-key",
       null,
       "KEY",
-      "the bootstrap admin key, 32 characters at least; by default generated once and kept in the"
+      "bootstrap admin key, at least 32 characters; by default generated once and stored in the"
           + " data directory"),
   ALLOW_TARGETS(
       "allow-targets",
@@ -66,8 +66,8 @@ public enum Setting {
       null,
       "NAME=amqp[s]://USER:PASSWORD@HOST/VHOST|NAME=@FILE",
       "a RabbitMQ cluster that tasks may be published to. Repeatable"),
-  CONCURRENCY("concurrency", "512", "N", "deliveries that may run at once on this node"),
-  DRAIN_TIMEOUT("drain-timeout", "10s", "DURATION", "how long deliveries may finish on shutdown"),
+  CONCURRENCY("concurrency", "512", "N", "maximum concurrent deliveries on this node"),
+  DRAIN_TIMEOUT("drain-timeout", "10s", "DURATION", "how long running deliveries may take to finish on shutdown"),
   RETENTION("retention", "30d", "DURATION", "how long ended tasks are kept"),
   DEAD_LETTER_TTL(
       "dead-letter-ttl",
@@ -80,32 +80,31 @@ public enum Setting {
       "DIR",
       "where archived dead letters are written; by default archive in the data directory"),
   POISON_CRASHES(
-      "poison-crashes", "3", "N", "a task that so many nodes died of is dead, 2 at least"),
+      "poison-crashes", "3", "N", "a task that crashed this many nodes is dead; at least 2"),
   ALERT_URL(
       "alert-url",
       null,
       "URL",
-      "gets one POST when dead letters of one kind grow; without it nobody does, except where a"
-          + " tenant has its own"),
-  ALERT_DEATHS("alert-deaths", "10", "N", "deaths of one kind that are worth an alert"),
-  ALERT_WITHIN("alert-within", "5m", "DURATION", "the time in which they must have died"),
+      "gets a POST when a group of dead letters grows; tenants can set their own"),
+  ALERT_DEATHS("alert-deaths", "10", "N", "dead letters of one group that raise an alert"),
+  ALERT_WITHIN("alert-within", "5m", "DURATION", "time window for --alert-deaths"),
   POOL_SIZE("pool-size", "14", "N", "database connections that the API and the engine share"),
-  MAX_TYPES("max-types", "1000", "N", "task types that a tenant may have"),
+  MAX_TYPES("max-types", "1000", "N", "maximum task types per tenant"),
   MAX_LANES(
       "max-lanes",
       "10000",
       "N",
-      "lanes that a tenant may have: one for each type, priority, slice and kind of target"),
-  MAX_SCHEDULES("max-schedules", "10000", "N", "schedules that a tenant may have"),
-  MAX_KEYS("max-keys", "1000", "N", "API keys that a tenant may have, neither revoked nor expired"),
-  LOG_FORMAT("log-format", "text", "text|json", "how log lines are written"),
+      "maximum lanes per tenant: one for each type, priority, slice and kind of target"),
+  MAX_SCHEDULES("max-schedules", "10000", "N", "maximum schedules per tenant"),
+  MAX_KEYS("max-keys", "1000", "N", "maximum API keys per tenant that are neither revoked nor expired"),
+  LOG_FORMAT("log-format", "text", "text|json", "format of log lines"),
   LOG_LEVEL(
       "log-level",
       "info",
       "LEVEL",
-      "least serious level logged: error, warn, info, debug or trace");
+      "lowest level logged: error, warn, info, debug or trace");
 
-  /** A value that is in a file of its own, so that a secret is in no process list and no image. */
+  /** For a value in a file, so that a secret is in no process list and no image. */
   static final String FILE_SUFFIX = "-file";
 
   final String key;
@@ -120,9 +119,9 @@ public enum Setting {
     this.meaning = meaning;
   }
 
-  /** Secrets are never shown, and may be given by the name of a file that holds them. */
+  /** Secrets are never shown, and may be given as the name of a file. */
   boolean isSecret() {
-    // A webhook's URL is often all that one needs to use it.
+    // The URL of a webhook is often its only credential.
     return this == DATABASE_URL
         || this == ADMIN_KEY
         || this == METRICS_KEY
@@ -130,7 +129,7 @@ public enum Setting {
         || isNamedList();
   }
 
-  /** Several values, each {@code NAME=...}, with spaces between them; see {@link NamedValue}. */
+  /** Whether it has several values, each {@code NAME=...}, separated by spaces. */
   boolean isNamedList() {
     return this == KAFKA || this == RABBITMQ;
   }
@@ -151,7 +150,7 @@ public enum Setting {
     return Arrays.stream(values()).filter(setting -> setting.key.equals(key)).findFirst();
   }
 
-  /** The known key that looks most like the given one. */
+  /** The known key that is most similar to the given one. */
   static String nearest(String unknown) {
     return Text.nearest(unknown, Arrays.stream(values()).map(setting -> setting.key).toList());
   }

@@ -21,36 +21,35 @@ import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A real PostgreSQL in the data directory, for those who have none: durable, on loopback only, with
- * a password.
+ * A real PostgreSQL in the data directory, for installations without their own: durable, on loopback
+ * only, with a password.
  *
- * <p>It outlives a program that is killed, as any server would. So starting means: take the
- * directory's lock, stop what an earlier program left running, start anew. Nothing is reused, so
- * sessions and locks of the dead program are gone for sure.
+ * <p>It outlives a Carillon that is killed, as any server would. So a start takes the directory's
+ * lock, stops a server that an earlier process left running, and starts a new one. No server is
+ * reused, so sessions and locks of the dead process are gone.
  */
 public final class EmbeddedPostgres implements AutoCloseable {
 
-  /** What the server connects as: it owns the database, and is no superuser. */
+  /** The role that Carillon connects as: it owns the database, and is no superuser. */
   private static final String USER = "carillon";
 
   private static final String SUPERUSER = "postgres";
 
   /** A crash may leave up to max_wal_size to be replayed. */
-  private static final Duration START_PATIENCE = Duration.ofMinutes(10);
+  private static final Duration START_TIMEOUT = Duration.ofMinutes(10);
 
-  private static final Duration STOP_PATIENCE = Duration.ofSeconds(60);
+  private static final Duration STOP_TIMEOUT = Duration.ofSeconds(60);
 
   /**
-   * The port found free may be taken meanwhile, and processes of a killed server may live on for a
-   * moment.
+   * The free port may be taken meanwhile, and processes of a killed server may live for a moment.
    */
   private static final int START_TRIES = 3;
 
-  /** Above every process id there can be. */
+  /** Larger than any process id. */
   private static final int NO_PROCESS = Integer.MAX_VALUE;
 
   /**
-   * Durable, whatever its speed costs: the first three lines are what the 202 of the API rests on.
+   * Durable at any price: the API's 202 depends on the first three lines.
    * Client errors are left to the client's log, so that the server's own stays small.
    */
   private static final String SETTINGS =
@@ -95,13 +94,13 @@ public final class EmbeddedPostgres implements AutoCloseable {
     runner.letThrough(dataDir);
   }
 
-  /** Starts the database of a data directory, making it if there is none. */
+  /** Starts the database of a data directory, creating it if there is none. */
   public static EmbeddedPostgres start(Path dataDir) {
     return start(dataDir, dataDir.resolve("postgres-bin"));
   }
 
   /**
-   * The same with the binaries unpacked elsewhere, so that many data directories can share them.
+   * Starts it with the binaries unpacked elsewhere, so that many data directories can share them.
    */
   public static EmbeddedPostgres start(Path dataDir, Path binaries) {
     try {
@@ -133,7 +132,7 @@ public final class EmbeddedPostgres implements AutoCloseable {
     }
   }
 
-  /** Starts the server again, on the same port, if it has died; says whether it had. */
+  /** Restarts the server on the same port if it has died; returns whether it had. */
   public synchronized boolean revive() {
     try {
       long pid = pid();
@@ -145,7 +144,7 @@ public final class EmbeddedPostgres implements AutoCloseable {
       return isStarted();
     } catch (IOException e) {
       throw new CommandFailed(
-          "the embedded PostgreSQL died and cannot start again: " + CommandFailed.reason(e));
+          "the embedded PostgreSQL died and cannot be restarted: " + CommandFailed.reason(e));
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       return false;
@@ -209,7 +208,7 @@ public final class EmbeddedPostgres implements AutoCloseable {
               "--auth-host=scram-sha-256",
               "--auth-local=reject",
               "--encoding=UTF8",
-              "--no-locale", // the order of bytes: the same on every machine
+              "--no-locale", // byte order, the same on every machine
               "--locale-provider=builtin",
               "--builtin-locale=C.UTF-8");
       String output = new String(initdb.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
@@ -260,7 +259,7 @@ public final class EmbeddedPostgres implements AutoCloseable {
   }
 
   /**
-   * pg_ctl puts the server into a session of its own: Ctrl-C in the terminal is for us, who then
+   * pg_ctl puts the server into its own session: Ctrl-C in the terminal stops only Carillon, which then
    * stop it in order.
    */
   private boolean isStarted() throws IOException, InterruptedException {
@@ -269,15 +268,15 @@ public final class EmbeddedPostgres implements AutoCloseable {
             "pg_ctl",
             "start",
             "--wait",
-            "--timeout=" + START_PATIENCE.toSeconds(),
+            "--timeout=" + START_TIMEOUT.toSeconds(),
             "--pgdata=" + cluster,
             "--log=" + log);
-    // Its own waiting looks ten times a second; ours is finer, and so the start is quicker.
-    await(START_PATIENCE, () -> isReady() || !control.isAlive());
+    // pg_ctl would poll ten times a second; polling more often makes the start faster.
+    await(START_TIMEOUT, () -> isReady() || !control.isAlive());
     return isReady();
   }
 
-  /** Stops the server if it runs, whoever started it. */
+  /** Stops the server if it runs, even if another process started it. */
   private void stop() throws IOException, InterruptedException {
     long pid = pid();
     if (pid == 0) {
@@ -285,9 +284,9 @@ public final class EmbeddedPostgres implements AutoCloseable {
     }
     if (isOurs(pid)) {
       signal("fast");
-      if (!await(STOP_PATIENCE, () -> !isRunning(pid))) {
+      if (!await(STOP_TIMEOUT, () -> !isRunning(pid))) {
         signal("immediate"); // as a crash would: the next start replays the log
-        await(STOP_PATIENCE, () -> !isRunning(pid));
+        await(STOP_TIMEOUT, () -> !isRunning(pid));
       }
     }
     disownPidFile();
@@ -298,9 +297,9 @@ public final class EmbeddedPostgres implements AutoCloseable {
   }
 
   /**
-   * Makes a pid file that outlived its server name no process. The id in it may meanwhile be
-   * someone else's, which PostgreSQL would take for a running server. Not deleted: its other lines
-   * let PostgreSQL see whether processes of the dead server still use the shared memory.
+   * Clears the process id in a pid file that outlived its server: it may now be another process's,
+   * which PostgreSQL would take for a running server. The file is not deleted: its other lines let
+   * PostgreSQL see whether processes of the dead server still use the shared memory.
    */
   private void disownPidFile() throws IOException {
     List<String> lines = pidFileLines();
@@ -324,7 +323,7 @@ public final class EmbeddedPostgres implements AutoCloseable {
     }
   }
 
-  /** The process that the pid file names; 0 if none. */
+  /** The process in the pid file; 0 if there is none. */
   private long pid() {
     return pid(pidFileLines());
   }
@@ -344,13 +343,13 @@ public final class EmbeddedPostgres implements AutoCloseable {
     return lines.size() >= 8 && lines.get(7).strip().equals("ready") && pid(lines) != NO_PROCESS;
   }
 
-  /** The file goes first, and a zombie that nobody reaps would stay. */
+  /** Checks the pid file first: the process may stay as a zombie. */
   private boolean isRunning(long pid) {
     return Files.exists(pidFile())
         && ProcessHandle.of(pid).map(ProcessHandle::isAlive).orElse(false);
   }
 
-  /** True if the process is the server of this directory, not a later one that got its number. */
+  /** Whether the process is the server of this directory, not a later one with the same pid. */
   private boolean isOurs(long pid) throws IOException {
     ProcessHandle process = ProcessHandle.of(pid).orElse(null);
     if (process == null) {
@@ -393,9 +392,9 @@ public final class EmbeddedPostgres implements AutoCloseable {
   }
 
   /** True as soon as the condition holds; false if it did not in time. */
-  private static boolean await(Duration patience, BooleanSupplier condition)
+  private static boolean await(Duration timeout, BooleanSupplier condition)
       throws InterruptedException {
-    long end = System.nanoTime() + patience.toNanos();
+    long end = System.nanoTime() + timeout.toNanos();
     while (!condition.getAsBoolean()) {
       if (System.nanoTime() - end > 0) {
         return false;
@@ -405,7 +404,7 @@ public final class EmbeddedPostgres implements AutoCloseable {
     return true;
   }
 
-  /** The part of the program's output that says most to a person. */
+  /** The most useful part of the program's output. */
   private static String reason(String output) {
     for (String mark : List.of("FATAL:", "error:")) {
       int at = output.indexOf(mark);

@@ -63,7 +63,7 @@ final class PostgresBinaries {
         : Long.toHexString(connection.getContentLengthLong());
   }
 
-  /** Under another name first, so that what has the right name is complete. */
+  /** Unpacks under another name and renames, so that the final directory is always complete. */
   private static void unpack(URL archive, Path cache, Path home) throws IOException {
     Files.createDirectories(cache);
     PrivateFiles.deleteTree(home); // something removed a part of it

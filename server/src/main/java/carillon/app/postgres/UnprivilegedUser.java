@@ -13,7 +13,7 @@ import java.util.stream.Stream;
 /**
  * How to run PostgreSQL, which refuses to be root, from a program that may be.
  *
- * @param prefix what to put before its commands; empty for a normal user
+ * @param prefix the prefix of its commands; empty for a normal user
  * @param owner the user id that its files must belong to; -1 means our own
  */
 public record UnprivilegedUser(List<String> prefix, int owner) {

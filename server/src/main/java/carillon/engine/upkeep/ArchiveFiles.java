@@ -18,8 +18,8 @@ import java.util.Set;
 import java.util.zip.GZIPOutputStream;
 
 /**
- * A directory of compressed NDJSON files, which only their owner may read: they hold what tenants
- * sent. A file that has its name is whole, and stays so when the machine loses its power.
+ * A directory of compressed NDJSON files that only their owner may read, because they hold tenants'
+ * payloads. A file under its final name is complete, and survives a power failure.
  */
 final class ArchiveFiles {
 
@@ -38,7 +38,7 @@ final class ArchiveFiles {
     this.directory = directory;
   }
 
-  /** Writes the lines to a new file, and returns when it is on the disk under its name. */
+  /** Writes the lines to a new file; returns when it is on disk under its name. */
   void write(String name, Iterator<String> lines) throws IOException {
     if (!Files.isDirectory(directory)) {
       Files.createDirectories(directory, OWNER_ONLY_DIRECTORY);
@@ -50,11 +50,11 @@ final class ArchiveFiles {
       writeDurably(unfinished, lines);
       Files.move(unfinished, file, StandardCopyOption.ATOMIC_MOVE);
       try (FileChannel entries = FileChannel.open(directory, StandardOpenOption.READ)) {
-        entries.force(true); // or the name could be gone after a crash
+        entries.force(true); // or a crash could lose the name
       }
       isDone = true;
     } finally {
-      if (!isDone) { // it will be tried again, and must not fill the disk
+      if (!isDone) { // the next pass tries again: leftovers must not fill the disk
         Files.deleteIfExists(unfinished);
         Files.deleteIfExists(file);
       }

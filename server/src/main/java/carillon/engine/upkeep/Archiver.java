@@ -20,9 +20,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Moves dead letters that nobody wanted for long enough into files. Harmless on several nodes at
- * once: a letter goes from the database only while it is as some file has it, so whatever crashes,
- * it is in one of the two, or in both.
+ * Moves dead letters past their time to live into files. A letter is deleted only while it is
+ * unchanged since its file was written, so a crash leaves it in the database, in a file, or in
+ * both. Safe on several nodes at once.
  */
 final class Archiver {
 
@@ -41,13 +41,13 @@ final class Archiver {
   private final Supplier<NodeLease> node;
   private final Consumer<EngineEvent> events;
 
-  /** A file that is written, with letters that may not have been dropped yet. */
+  /** A complete file, whose letters may still be in the database. */
   private record Written(List<DeadLetterArchive.Letter> letters, String file) {}
 
-  private @Nullable Written unsettled;
+  private @Nullable Written undropped;
 
-  /** Why the last file could not be written; said when it changes, counted each time. */
-  private @Nullable String trouble;
+  /** Why the last file could not be written; logged when it changes, counted each time. */
+  private @Nullable String failure;
 
   Archiver(
       DeadLetterArchive archive,
@@ -64,10 +64,10 @@ final class Archiver {
     this.events = events;
   }
 
-  /** One pass makes one file. Returns zero if there is more to archive. */
+  /** One pass writes one file. Returns zero if there is more to archive. */
   Duration archiveOnce() {
-    if (unsettled != null) {
-      settle(unsettled, node.get().node());
+    if (undropped != null) {
+      drop(undropped, node.get().node());
       return Duration.ZERO;
     }
     DeadLetterArchive.Batch batch = archive.oldest(ttl, MAX_LETTERS, MAX_BYTES);
@@ -79,15 +79,15 @@ final class Archiver {
     String file = fileName(who);
     try {
       files.write(file, letters.stream().map(letter -> letter.task().line()).iterator());
-      trouble = null;
+      failure = null;
     } catch (IOException e) {
       failed(e);
       return INTERVAL;
     }
     Written written = new Written(letters, file);
-    unsettled = written;
-    if (settle(written, who) == 0) {
-      // Another node was faster and is at it, so it may go on alone; what we have, it has too.
+    undropped = written;
+    if (drop(written, who) == 0) {
+      // Another node was faster: it has archived these letters, and continues.
       discard(file);
       return INTERVAL;
     }
@@ -95,12 +95,12 @@ final class Archiver {
   }
 
   /**
-   * If the database does not answer, the letters may be gone or not: then they are dropped again in
-   * the next pass, and not written to yet another file.
+   * If the database does not respond, the letters may be deleted or not. The next pass then drops
+   * them again instead of writing them to another file.
    */
-  private int settle(Written written, String who) {
+  private int drop(Written written, String who) {
     int dropped = archive.drop(written.letters(), written.file(), who);
-    unsettled = null;
+    undropped = null;
     if (dropped > 0) {
       log.info("archived tasks={} file={}", dropped, written.file());
       events.accept(new EngineEvent.Archived(dropped));
@@ -117,17 +117,16 @@ final class Archiver {
 
   private void failed(IOException e) {
     events.accept(new EngineEvent.ArchiveFailed());
-    // Without the name of the file, which is another one each time.
+    // Without the file name, which differs each time.
     String reason = e instanceof FileSystemException f ? f.getReason() : e.getMessage();
     reason = e.getClass().getSimpleName() + " " + reason;
-    if (!reason.equals(trouble)) {
-      trouble = reason;
-      log.warn(
-          "cannot archive dead letters, so they stay; directory={} error={}", files, e.toString());
+    if (!reason.equals(failure)) {
+      failure = reason;
+      log.warn("cannot archive dead letters directory={} error={}", files, e.toString());
     }
   }
 
-  /** It is not needed, and does no harm if it stays. */
+  /** Deletes a file that is not needed; harmless if it stays. */
   private void discard(String file) {
     try {
       files.delete(file);

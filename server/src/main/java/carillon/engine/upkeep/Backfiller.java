@@ -10,8 +10,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Takes the next step of each backfill that is under way. Harmless on several nodes at once: a step
- * is taken under the backfill's lock.
+ * Takes the next step of each open backfill. Safe on several nodes at once: a step holds the
+ * backfill's lock.
  */
 public final class Backfiller {
 
@@ -27,7 +27,7 @@ public final class Backfiller {
     this.events = events;
   }
 
-  /** One pass. Returns zero if one of them has a further step. */
+  /** One pass. Returns zero if a backfill has a further step. */
   public Duration backfillOnce() {
     boolean isMore = false;
     for (UUID each : steps.open(MAX_BATCH)) {
@@ -36,7 +36,7 @@ public final class Backfiller {
     return isMore ? Duration.ZERO : INTERVAL;
   }
 
-  /** Says whether it is over for now. One that cannot be filled must not keep the others. */
+  /** Returns whether the backfill is over for now. One that fails must not block the others. */
   private boolean step(UUID id) {
     try {
       BackfillSteps.Step step = steps.take(id);
@@ -44,10 +44,10 @@ public final class Backfiller {
       return step.isOver();
     } catch (RuntimeException e) {
       if (e instanceof StoreException store && store.isStaleTerm()) {
-        throw e; // it is another's turn
+        throw e; // the next leader continues
       }
       log.warn("cannot backfill backfill={} error={}", id, e.toString());
-      steps.postpone(id); // throws if it is the database that cannot be reached
+      steps.postpone(id); // throws if the database is unreachable
       return true;
     }
   }

@@ -15,28 +15,28 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Keeps how many tasks wait, partition by partition and at its leisure: only partitions that have
- * changed, and after each a rest of a hundred times what it took, so that it never costs more than
- * a hundredth of a core.
+ * Counts waiting tasks, one partition per pass: only partitions that have changed, and after each a
+ * pause of a hundred times what the count took, so that it never costs more than a hundredth of a
+ * core.
  */
 final class Census {
 
   private static final Logger log = LoggerFactory.getLogger(Census.class);
-  private static final Duration ROUND = Duration.ofSeconds(2);
-  private static final Duration LONGEST_REST = Duration.ofMinutes(15);
-  private static final int RESTS = 100; // times what was done
+  private static final Duration ROUND_INTERVAL = Duration.ofSeconds(2);
+  private static final Duration MAX_PAUSE = Duration.ofMinutes(15);
+  private static final int PAUSE_FACTOR = 100;
 
   private final WaitingCounts counts;
   private final InstantSource clock;
   private final LongSupplier nanoTime;
 
-  /** What each partition's number of changes was before it was last counted. */
+  /** The number of changes of each partition before its last count. */
   private final Map<Partition, Long> counted = new HashMap<>();
 
   private final Deque<Partition> toCount = new ArrayDeque<>();
   private Map<Partition, Long> changes = Map.of();
   private Instant begunAt;
-  private boolean isComplete = true; // nothing of this round was left out
+  private boolean isComplete = true; // no partition of this round was skipped
 
   Census(WaitingCounts counts, InstantSource clock, LongSupplier nanoTime) {
     this.counts = counts;
@@ -45,7 +45,7 @@ final class Census {
     this.begunAt = clock.instant();
   }
 
-  /** One pass: the next partition of the round under way, or the beginning of another round. */
+  /** One pass: counts the next partition of the current round, or starts another round. */
   Duration countOnce() {
     long start = nanoTime.getAsLong();
     if (toCount.isEmpty()) {
@@ -59,11 +59,11 @@ final class Census {
     if (toCount.isEmpty() && isComplete) {
       counts.done(begunAt);
     }
-    Duration rest = Duration.ofNanos((nanoTime.getAsLong() - start) * RESTS);
-    if (rest.compareTo(LONGEST_REST) > 0) {
-      return LONGEST_REST;
+    Duration pause = Duration.ofNanos((nanoTime.getAsLong() - start) * PAUSE_FACTOR);
+    if (pause.compareTo(MAX_PAUSE) > 0) {
+      return MAX_PAUSE;
     }
-    return toCount.isEmpty() && rest.compareTo(ROUND) < 0 ? ROUND : rest;
+    return toCount.isEmpty() && pause.compareTo(ROUND_INTERVAL) < 0 ? ROUND_INTERVAL : pause;
   }
 
   private void begin() {
@@ -90,9 +90,9 @@ final class Census {
       if (e.isStaleTerm() || (e.isUnavailable() && !e.isTooMuch())) {
         throw e;
       }
-      // Dropped meanwhile, or too much to count in time: what was known of it stays.
+      // Dropped meanwhile, or too large to count in time: its last count stays.
       isComplete = false;
-      log.debug("not counted partition={} error={}", partition.suffix(), e.toString());
+      log.debug("skipped count partition={} error={}", partition.suffix(), e.toString());
     }
   }
 }

@@ -23,48 +23,48 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Turns the nominal times of schedules into fires, a little before they are due. Harmless on
- * several nodes at once: a schedule is planned under its lock, and a nominal time has one fire.
+ * Turns the nominal times of schedules into fires shortly before they are due. Safe on several
+ * nodes at once: a schedule is planned under its lock, and a nominal time has one fire.
  */
 final class CronPlanner {
 
   private static final Logger log = LoggerFactory.getLogger(CronPlanner.class);
   private static final Duration INTERVAL = Duration.ofSeconds(1);
 
-  /** What cannot be planned is tried again then. */
-  private static final Duration AFTER_FAILURE = Duration.ofSeconds(60);
+  /** Delay before a schedule that cannot be planned is tried again. */
+  private static final Duration RETRY_DELAY = Duration.ofSeconds(60);
 
-  /** As many schedules are locked at once, */
+  /** Schedules locked per step. */
   private static final int MAX_BATCH = 1_000;
 
-  /** about as many of their nominal times are decided, */
+  /** Nominal times decided per step, approximately. */
   private static final int MAX_FIRES = 5_000;
 
-  /** and about as many of one schedule. */
-  private static final int MAX_FIRES_OF_ONE = 1_000;
+  /** Nominal times of one schedule decided per step, approximately. */
+  private static final int MAX_FIRES_PER_SCHEDULE = 1_000;
 
-  private static final int MAX_ALONE = 100;
+  private static final int MAX_PLANNED_ALONE = 100;
 
-  /** After an outage all schedules have missed something. */
-  private static final int MAX_NAMED = 10;
+  /** Schedules with missed fires logged by name; after an outage all of them have some. */
+  private static final int MAX_LOGGED = 10;
 
   private static final int MAX_TIMETABLES = 20_000;
 
-  private final DueSchedules fires;
+  private final DueSchedules dueSchedules;
   private final Timetables timetables;
   private final InstantSource clock;
   private final Consumer<EngineEvent> events;
   private volatile @Nullable Instant earliest;
   private int batch = MAX_BATCH;
-  private int locked; // by the step under way
-  private List<EngineEvent.FireMissed> missed = List.of(); // by the step under way
+  private int locked; // by the current step
+  private List<EngineEvent.FireMissed> missed = List.of(); // in the current step
 
   CronPlanner(
-      DueSchedules fires,
+      DueSchedules dueSchedules,
       Function<StoredSchedule, Timetable> timetable,
       InstantSource clock,
       Consumer<EngineEvent> events) {
-    this.fires = fires;
+    this.dueSchedules = dueSchedules;
     this.timetables = new Timetables(MAX_TIMETABLES, timetable);
     this.clock = clock;
     this.events = events;
@@ -73,7 +73,7 @@ final class CronPlanner {
   /** One pass. Returns zero if there may be more. */
   Duration planOnce() {
     Instant now = clock.instant().truncatedTo(ChronoUnit.MICROS);
-    Optional<Instant> first = fires.earliest();
+    Optional<Instant> first = dueSchedules.earliest();
     earliest = first.orElse(null);
     Duration wait = first.map(at -> Duration.between(now, at)).orElse(INTERVAL);
     if (wait.isPositive()) {
@@ -83,7 +83,7 @@ final class CronPlanner {
     return Duration.ZERO;
   }
 
-  /** How long the schedule that waits longest has waited to be looked at, at the last pass. */
+  /** How long the schedule that is due longest has waited to be planned, as of the last pass. */
   Duration lag() {
     Instant first = earliest;
     Duration lag = first == null ? Duration.ZERO : Duration.between(first, clock.instant());
@@ -93,21 +93,23 @@ final class CronPlanner {
   private void step(Instant now) {
     locked = batch;
     try {
-      DueSchedules.Step step = fires.planDue(now, batch, due -> decide(due, now));
-      // Who is locked and read in vain costs as much as who is planned.
+      DueSchedules.Step step = dueSchedules.planDue(now, batch, due -> decide(due, now));
+      // Locking a schedule costs the same whether or not it is planned, so the next batch shrinks
+      // to
+      // what was planned.
       batch =
           step.planned() < step.due()
               ? Math.max(1, step.planned())
               : Math.min(MAX_BATCH, 2 * batch);
-      tell(step);
+      report(step);
     } catch (RuntimeException e) {
       if (isTooMuch(e) && locked > 1) {
-        batch = locked / 2; // or the next step would fail as well
+        batch = locked / 2; // or the next step would fail too
         throw e;
       }
       throwIfDatabase(e);
       log.warn("cannot plan schedules together error={}", e.toString());
-      alone(now);
+      planAlone(now);
     }
   }
 
@@ -123,11 +125,11 @@ final class CronPlanner {
     }
   }
 
-  /** One that cannot be planned must not keep the others. */
-  private void alone(Instant now) {
-    for (DueSchedules.Due each : fires.due(now, MAX_ALONE)) {
+  /** Plans schedules one by one, so that one that fails does not block the others. */
+  private void planAlone(Instant now) {
+    for (DueSchedules.Due each : dueSchedules.due(now, MAX_PLANNED_ALONE)) {
       try {
-        tell(fires.planOne(now, each, due -> decide(due, now)));
+        report(dueSchedules.planOne(now, each, due -> decide(due, now)));
       } catch (RuntimeException e) {
         throwIfDatabase(e);
         log.warn(
@@ -135,9 +137,9 @@ final class CronPlanner {
             each.tenant().value(),
             each.name(),
             e.toString());
-        fires.postpone(each, now, now.plus(AFTER_FAILURE));
+        dueSchedules.postpone(each, now, now.plus(RETRY_DELAY));
         if (isTooMuch(e)) {
-          throw e; // it may be the database that is slow: the others have their time
+          throw e; // the database may be slow: do not add load
         }
       }
     }
@@ -153,7 +155,7 @@ final class CronPlanner {
       if (left <= 0 || payload > Tasks.MOST_PAYLOAD) {
         break; // the others stay due
       }
-      DueSchedules.Planned one = decide(each, now, Math.min(left, MAX_FIRES_OF_ONE));
+      DueSchedules.Planned one = decide(each, now, Math.min(left, MAX_FIRES_PER_SCHEDULE));
       planned.add(one);
       left -= one.plan().decisions().size();
       payload += payload(one);
@@ -176,7 +178,7 @@ final class CronPlanner {
     return payload == null ? 0 : tasks * payload.length();
   }
 
-  private DueSchedules.Planned decide(DueSchedules.Locked due, Instant now, int most) {
+  private DueSchedules.Planned decide(DueSchedules.Locked due, Instant now, int limit) {
     StoredSchedule schedule = due.schedule();
     int failures = schedule.counters().failuresInARow();
     FireSettlement settlement = FireSettlement.of(due.unsettled(), failures, schedule.schedule());
@@ -187,22 +189,22 @@ final class CronPlanner {
     if (hasSettled
         && due.mayHaveMoreOfItsOwn()
         && schedule.schedule().overlap() != OverlapRule.ALLOW) {
-      // One of those that were not read may be live.
+      // A task that was not read may be live.
       return new DueSchedules.Planned(due, settlement, FirePlan.nothing(schedule.cursor(), now));
     }
     try {
-      FirePlan plan = FirePlan.of(state(schedule, settlement), now, most);
+      FirePlan plan = FirePlan.of(state(schedule, settlement), now, limit);
       boolean isMoreOpen = hasSettled && due.mayHaveMore();
       return new DueSchedules.Planned(
           due, settlement, isMoreOpen ? plan.againBy(now.plus(INTERVAL)) : plan);
-    } catch (RuntimeException e) { // such as an expression that another version took
+    } catch (RuntimeException e) { // e.g. an expression that only another version accepts
       log.warn(
           "cannot plan tenant={} schedule={} error={}",
           schedule.tenant().value(),
           schedule.schedule().name(),
           e.toString());
       return new DueSchedules.Planned(
-          due, settlement, FirePlan.nothing(schedule.cursor(), now.plus(AFTER_FAILURE)));
+          due, settlement, FirePlan.nothing(schedule.cursor(), now.plus(RETRY_DELAY)));
     }
   }
 
@@ -218,25 +220,25 @@ final class CronPlanner {
         settlement.live());
   }
 
-  /** What is told has been committed. */
-  private void tell(DueSchedules.Step step) {
+  /** Called after the commit. */
+  private void report(DueSchedules.Step step) {
     if (step.created() > 0 || !step.skipped().isEmpty()) {
       events.accept(new EngineEvent.Fired(step.created(), step.skipped()));
     }
     if (step.due() == 0) {
-      return; // somebody else has planned them since a try that was rolled back
+      return; // rolled back, and then another node planned them
     }
     missed.stream()
-        .limit(MAX_NAMED)
+        .limit(MAX_LOGGED)
         .forEach(
             each ->
                 log.warn(
-                    "fires were missed tenant={} schedule={} times={}",
+                    "missed fires tenant={} schedule={} times={}",
                     each.tenant().value(),
                     each.schedule(),
                     each.times()));
-    if (missed.size() > MAX_NAMED) {
-      log.warn("fires were missed schedules={} not named", missed.size() - MAX_NAMED);
+    if (missed.size() > MAX_LOGGED) {
+      log.warn("missed fires of further schedules schedules={}", missed.size() - MAX_LOGGED);
     }
     missed.forEach(events);
   }

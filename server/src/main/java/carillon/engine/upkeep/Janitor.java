@@ -18,23 +18,23 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Makes partitions ahead, drops those that nobody needs any more, and forgets what is too old.
- * Harmless on several nodes.
+ * Creates partitions ahead, drops those past retention, and deletes rows that are too old. Safe on
+ * several nodes at once.
  */
 public final class Janitor {
 
   private static final Logger log = LoggerFactory.getLogger(Janitor.class);
   private static final Duration INTERVAL = Duration.ofMinutes(1);
   private static final int DAYS_AHEAD = 7;
-  private static final int MAX_FORGOTTEN = 5_000;
+  private static final int BATCH = 5_000;
 
   private final Partitions partitions;
-  private final Litter litter;
+  private final Aging aging;
   private final DbClock clock;
   private final Duration retention;
 
-  /** What grows old and is forgotten. */
-  public record Litter(
+  /** The stores whose old rows are deleted. */
+  public record Aging(
       Replies replies,
       UniqueTasks uniqueTasks,
       DeadLetters deadLetters,
@@ -44,14 +44,14 @@ public final class Janitor {
       Activity activity,
       Events events) {}
 
-  public Janitor(Partitions partitions, Litter litter, DbClock clock, Duration retention) {
+  public Janitor(Partitions partitions, Aging aging, DbClock clock, Duration retention) {
     this.partitions = partitions;
-    this.litter = litter;
+    this.aging = aging;
     this.clock = clock;
     this.retention = retention;
   }
 
-  /** One pass, in bounded batches. Returns zero if there is more to forget. */
+  /** One pass, in bounded batches. Returns zero if there is more to delete. */
   public Duration cleanOnce() {
     Instant now = clock.instant();
     Partition partition = Partition.of(now);
@@ -63,18 +63,18 @@ public final class Janitor {
     DayRange.quarters(now).forEach(partitions::ensure);
     int dropped = partitions.dropBefore(Partition.of(now.minus(retention)));
     if (dropped > 0) {
-      log.info("dropped partitions={} older than {}", dropped, retention);
+      log.info("dropped partitions={} retention={}", dropped, retention);
     }
-    int mostForgotten = 0;
-    mostForgotten = Math.max(mostForgotten, litter.replies().forgetOld(MAX_FORGOTTEN));
-    mostForgotten = Math.max(mostForgotten, litter.uniqueTasks().forgetOld(MAX_FORGOTTEN));
-    mostForgotten = Math.max(mostForgotten, litter.deadLetters().forgetEmptyGroups(MAX_FORGOTTEN));
-    mostForgotten = Math.max(mostForgotten, litter.redrives().forgetOld(MAX_FORGOTTEN));
-    mostForgotten = Math.max(mostForgotten, litter.backfills().forgetOld(MAX_FORGOTTEN));
-    mostForgotten = Math.max(mostForgotten, litter.fires().forgetOld(retention, MAX_FORGOTTEN));
-    mostForgotten = Math.max(mostForgotten, litter.fires().forgetDeleted(MAX_FORGOTTEN));
-    mostForgotten = Math.max(mostForgotten, litter.activity().forgetOld(MAX_FORGOTTEN));
-    mostForgotten = Math.max(mostForgotten, litter.events().forgetOld(MAX_FORGOTTEN));
-    return mostForgotten == MAX_FORGOTTEN ? Duration.ZERO : INTERVAL;
+    int largest = 0;
+    largest = Math.max(largest, aging.replies().forgetOld(BATCH));
+    largest = Math.max(largest, aging.uniqueTasks().forgetOld(BATCH));
+    largest = Math.max(largest, aging.deadLetters().forgetEmptyGroups(BATCH));
+    largest = Math.max(largest, aging.redrives().forgetOld(BATCH));
+    largest = Math.max(largest, aging.backfills().forgetOld(BATCH));
+    largest = Math.max(largest, aging.fires().forgetOld(retention, BATCH));
+    largest = Math.max(largest, aging.fires().forgetDeleted(BATCH));
+    largest = Math.max(largest, aging.activity().forgetOld(BATCH));
+    largest = Math.max(largest, aging.events().forgetOld(BATCH));
+    return largest == BATCH ? Duration.ZERO : INTERVAL;
   }
 }

@@ -20,50 +20,50 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Takes back what silent holders have. Harmless on several nodes at once. */
+/** Reclaims the tasks of lost holders. Safe on several nodes at once. */
 public final class Reaper {
 
   private static final Logger log = LoggerFactory.getLogger(Reaper.class);
   private static final Duration INTERVAL = Duration.ofSeconds(1);
-  private static final Duration NODE_SHOWN_FOR = Duration.ofMinutes(10);
-  private static final int PASSES_PER_FORGETTING = 30;
+  private static final Duration LOST_NODE_RETENTION = Duration.ofMinutes(10);
+  private static final int PASSES_PER_CLEANUP = 30;
   private static final int MAX_CLAIMS = 200;
 
-  /** How long others may take to come back after the database was away from all of us. */
-  static final Duration PATIENCE = Duration.ofSeconds(3);
+  /** How long other nodes may take to reconnect after an outage of the database. */
+  static final Duration RECONNECT_TIMEOUT = Duration.ofSeconds(3);
 
   private final Claims claims;
   private final Nodes nodes;
   private final Supplier<NodeLease> node;
-  private final ReapDecision verdict;
+  private final ReapDecision decision;
   private final Consumer<EngineEvent> events;
-  private long passes; // these three of this loop's thread only
+  private long passes; // this and the next two: this loop's thread only
   private @Nullable String knownAs;
-  private long patientUntil;
+  private long waitUntil;
 
   public Reaper(
       Claims claims,
       Nodes nodes,
       Supplier<NodeLease> node,
-      ReapDecision verdict,
+      ReapDecision decision,
       Consumer<EngineEvent> events) {
     this.claims = claims;
     this.nodes = nodes;
     this.node = node;
-    this.verdict = verdict;
+    this.decision = decision;
     this.events = events;
   }
 
-  /** One pass. Returns zero if there was more than it took on. */
+  /** One pass. Returns zero if there may be more. */
   public Duration reapOnce() {
     if (isCutOff()) {
       return INTERVAL;
     }
-    List<Claims.Silent> silent = claims.lapsed(MAX_CLAIMS);
+    List<Claims.Lost> silent = claims.lapsed(MAX_CLAIMS);
     int reaped = 0;
     int failed = 0;
     Map<String, Lost> lost = new TreeMap<>();
-    for (Claims.Silent claim : silent) {
+    for (Claims.Lost claim : silent) {
       try {
         Lost some = reap(claim);
         reaped += some.tasks();
@@ -72,30 +72,31 @@ public final class Reaper {
         }
       } catch (RuntimeException e) {
         if (e instanceof StoreException store && store.isStaleTerm()) {
-          throw e; // it is another's turn
+          throw e; // the next leader continues
         }
-        failed++; // one that cannot be reaped must not keep the others
+        failed++; // one that fails must not block the others
         log.warn("cannot reap claim={} error={}", claim.claim(), e.toString());
       }
     }
     if (reaped > 0) {
-      log.info("took back tasks={} claims={}", reaped, silent.size());
-      lost.forEach(Reaper::say);
+      log.info("reclaimed tasks={} claims={}", reaped, silent.size());
+      lost.forEach(Reaper::logLost);
       int suspects = lost.values().stream().mapToInt(Lost::suspects).sum();
       events.accept(new EngineEvent.Reaped(reaped, suspects));
     }
-    if (passes++ % PASSES_PER_FORGETTING == 0) {
-      nodes.forgetLapsed(NODE_SHOWN_FOR);
+    if (passes++ % PASSES_PER_CLEANUP == 0) {
+      nodes.forgetLapsed(LOST_NODE_RETENTION);
     }
-    // Nothing reaped: their tasks are locked by others, who need time rather than another look.
+    // If nothing was reaped, other transactions hold the locks of these tasks: do not retry at
+    // once.
     return silent.size() >= MAX_CLAIMS && failed == 0 && reaped > 0 ? Duration.ZERO : INTERVAL;
   }
 
   /**
-   * What was taken back.
+   * What was reclaimed.
    *
-   * @param suspects those that are tried again in small groups
-   * @param poisoned those that are dead, because too many nodes died of them
+   * @param suspects tasks that are retried in small groups
+   * @param poisoned tasks that are dead because too many nodes died while running them
    */
   private record Lost(int tasks, int suspects, int poisoned, boolean isOfDeadNode) {
 
@@ -105,7 +106,7 @@ public final class Reaper {
     }
   }
 
-  private Lost reap(Claims.Silent claim) {
+  private Lost reap(Claims.Lost claim) {
     Map<TaskId, Claims.Held> died = new HashMap<>();
     Map<TaskId, TaskState> states =
         claims
@@ -113,9 +114,9 @@ public final class Reaper {
                 claim,
                 (held, silence) -> {
                   if (silence.holder() == LostHolder.Holder.DIED) {
-                    died.put(held.id(), held); // again, if the transaction is repeated
+                    died.put(held.id(), held); // again if the transaction is retried
                   }
-                  return verdict.of(held, silence);
+                  return decision.of(held, silence);
                 })
             .states();
     int suspects = 0;
@@ -124,15 +125,15 @@ public final class Reaper {
       Claims.Held held = died.get(each.getKey());
       if (held != null && held.isSent() && each.getValue() == TaskState.PENDING) {
         suspects++;
-      } else if (held != null && each.getValue() == TaskState.DEAD && verdict.isPoisonNext(held)) {
+      } else if (held != null && each.getValue() == TaskState.DEAD && decision.isPoisonNext(held)) {
         poisoned++;
-        log.warn("task is dead as poison task={} type={}", held.id(), held.type());
+        log.warn("task is poison task={} type={}", held.id(), held.type());
       }
     }
     return new Lost(states.size(), suspects, poisoned, !died.isEmpty());
   }
 
-  private static void say(String node, Lost lost) {
+  private static void logLost(String node, Lost lost) {
     log.info(
         "recovered tasks from dead node node={} tasks={} suspects={} poisoned={}",
         node,
@@ -142,17 +143,17 @@ public final class Reaper {
   }
 
   /**
-   * Who was cut off itself must not take the others for dead, nor when it has just come back: they
-   * come back as well, one after the other. To be asked also while another node leads: whoever
-   * comes back first may be the next to lead.
+   * Whether this node is cut off from the database, or has just reconnected. It must not take the
+   * others for dead then: they reconnect too, one after the other. Checked also while another node
+   * leads, because the node that reconnects first may be the next leader.
    */
   boolean isCutOff() {
     NodeLease lease = node.get();
     long now = System.nanoTime();
     if (!lease.node().equals(knownAs)) {
-      patientUntil = knownAs == null ? now : now + PATIENCE.toNanos();
+      waitUntil = knownAs == null ? now : now + RECONNECT_TIMEOUT.toNanos();
       knownAs = lease.node();
     }
-    return !lease.isTrusted(now) || now - patientUntil < 0;
+    return !lease.isTrusted(now) || now - waitUntil < 0;
   }
 }

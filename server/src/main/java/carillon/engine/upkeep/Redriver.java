@@ -9,8 +9,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Takes the next step of each redrive that is under way, forward or back. Harmless on several nodes
- * at once: a step is taken under the redrive's lock.
+ * Takes the next step of each open redrive or undo. Safe on several nodes at once: a step holds the
+ * redrive's lock.
  */
 final class Redriver {
 
@@ -24,7 +24,7 @@ final class Redriver {
     this.redrives = redrives;
   }
 
-  /** One pass. Returns how long the first of them has to wait for its next step. */
+  /** One pass. Returns the wait until the first next step. */
   Duration redriveOnce() {
     List<Redrives.Open> open = redrives.open(MAX_BATCH);
     Duration wait = INTERVAL;
@@ -37,16 +37,16 @@ final class Redriver {
     return wait;
   }
 
-  /** One that cannot be redriven must not keep the others. */
+  /** A redrive that fails must not block the others. */
   private Optional<Duration> step(Redrives.Open open) {
     try {
       return redrives.step(open);
     } catch (RuntimeException e) {
       if (e instanceof StoreException store && store.isStaleTerm()) {
-        throw e; // it is another's turn
+        throw e; // the next leader continues
       }
       log.warn("cannot redrive redrive={} error={}", open.id(), e.toString());
-      redrives.postpone(open); // throws if it is the database that cannot be reached
+      redrives.postpone(open); // throws if the database is unreachable
       return Optional.empty();
     }
   }

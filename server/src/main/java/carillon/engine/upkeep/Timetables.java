@@ -6,33 +6,33 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.function.Function;
 
-/** The timetables of the schedules that were planned last; for one thread. */
+/** Caches the timetables of the schedules planned last. Not thread-safe. */
 final class Timetables {
 
   private final Function<StoredSchedule, Timetable> read;
-  private final Map<Long, Kept> kept;
+  private final Map<Long, Cached> cache;
 
-  /** What a schedule's rule says, as long as it is of this version. */
-  private record Kept(int version, Timetable timetable) {}
+  /** Valid while the schedule has this version. */
+  private record Cached(int version, Timetable timetable) {}
 
-  Timetables(int most, Function<StoredSchedule, Timetable> read) {
+  Timetables(int maxSize, Function<StoredSchedule, Timetable> read) {
     this.read = read;
-    this.kept =
+    this.cache =
         new LinkedHashMap<>(16, 0.75f, true) {
           private static final long serialVersionUID = 1L;
 
           @Override
-          protected boolean removeEldestEntry(Map.Entry<Long, Kept> eldest) {
-            return size() > most;
+          protected boolean removeEldestEntry(Map.Entry<Long, Cached> eldest) {
+            return size() > maxSize;
           }
         };
   }
 
   Timetable of(StoredSchedule schedule) {
-    Kept known = kept.get(schedule.id());
+    Cached known = cache.get(schedule.id());
     if (known == null || known.version() != schedule.version()) {
-      known = new Kept(schedule.version(), read.apply(schedule));
-      kept.put(schedule.id(), known);
+      known = new Cached(schedule.version(), read.apply(schedule));
+      cache.put(schedule.id(), known);
     }
     return known.timetable();
   }

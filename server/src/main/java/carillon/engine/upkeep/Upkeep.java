@@ -6,25 +6,9 @@ import carillon.engine.ReapDecision;
 import carillon.model.Pass;
 import carillon.model.cluster.NodeLease;
 import carillon.model.cluster.Term;
-import carillon.store.catalog.Partitions;
-import carillon.store.catalog.Replies;
-import carillon.store.cluster.Nodes;
-import carillon.store.db.DbClock;
+import carillon.store.LeaderStore;
 import carillon.store.db.StoreException;
-import carillon.store.deadletters.DeadLetterArchive;
-import carillon.store.deadletters.DeadLetters;
-import carillon.store.deadletters.Redrives;
-import carillon.store.queue.Claims;
-import carillon.store.queue.WorkQueue;
-import carillon.store.schedules.BackfillSteps;
-import carillon.store.schedules.Backfills;
-import carillon.store.schedules.DueSchedules;
-import carillon.store.schedules.FireRetention;
 import carillon.store.schedules.StoredSchedule;
-import carillon.store.stats.Activity;
-import carillon.store.stats.Events;
-import carillon.store.stats.WaitingCounts;
-import carillon.store.tasks.UniqueTasks;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -37,63 +21,42 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The loops that the leader runs for all, whatever its roles: what they do needs doing once. On the
- * other nodes they wait for their turn.
+ * The loops that only the leader runs, for the whole cluster and whatever its roles. On other nodes
+ * they wait until the node leads.
  */
 public final class Upkeep implements AutoCloseable {
 
   private static final Logger log = LoggerFactory.getLogger(Upkeep.class);
 
-  /** How long a node that does not lead waits before it looks again; whoever wins is woken. */
-  private static final Duration FOLLOWING = Duration.ofSeconds(1);
+  /** How often a follower checks whether it leads; a new leader is also woken. */
+  private static final Duration FOLLOWER_INTERVAL = Duration.ofSeconds(1);
 
   private final Supplier<Optional<Term>> term;
-  private final Duration following;
+  private final Duration followerInterval;
   private final Consumer<EngineEvent> events;
   private final List<Loop> loops = new ArrayList<>();
   private final List<Loop> vital = new ArrayList<>();
   private final CronPlanner planner;
   private final Loop planning;
 
-  /** What upkeep needs of the store, all of it such that only the leader gets through. */
-  public record Store(
-      WorkQueue queue,
-      Claims claims,
-      Nodes nodes,
-      Partitions partitions,
-      Replies replies,
-      UniqueTasks uniqueTasks,
-      DbClock clock,
-      DeadLetters deadLetters,
-      Redrives redrives,
-      DeadLetterArchive archive,
-      Backfills backfills,
-      BackfillSteps backfillSteps,
-      FireRetention oldFires,
-      DueSchedules fires,
-      Activity activity,
-      WaitingCounts waiting,
-      Events events) {}
-
   /**
-   * How long things are kept.
+   * How long data is kept.
    *
-   * @param retention how long ended tasks are
-   * @param deadLetterTtl how long dead letters are, before they are archived
-   * @param archiveDir where they are then
+   * @param retention of finished tasks
+   * @param deadLetterTtl how long dead letters stay before they are archived
    */
-  public record Keeping(Duration retention, Duration deadLetterTtl, Path archiveDir) {}
+  public record Settings(Duration retention, Duration deadLetterTtl, Path archiveDir) {}
 
   private Upkeep(
-      Store store,
+      LeaderStore store,
       Supplier<NodeLease> node,
       Supplier<Optional<Term>> term,
-      Keeping keeping,
+      Settings settings,
       int poisonCrashes,
-      Duration following,
+      Duration followerInterval,
       Consumer<EngineEvent> events) {
     this.term = term;
-    this.following = following;
+    this.followerInterval = followerInterval;
     this.events = events;
     var reaper =
         new Reaper(
@@ -105,33 +68,33 @@ public final class Upkeep implements AutoCloseable {
     var janitor =
         new Janitor(
             store.partitions(),
-            new Janitor.Litter(
+            new Janitor.Aging(
                 store.replies(),
                 store.uniqueTasks(),
                 store.deadLetters(),
                 store.redrives(),
                 store.backfills(),
-                store.oldFires(),
+                store.fireRetention(),
                 store.activity(),
                 store.events()),
             store.clock(),
-            keeping.retention());
+            settings.retention());
     var archiver =
         new Archiver(
             store.archive(),
-            new ArchiveFiles(keeping.archiveDir()),
-            keeping.deadLetterTtl(),
+            new ArchiveFiles(settings.archiveDir()),
+            settings.deadLetterTtl(),
             store.clock(),
             node,
             events);
-    this.planner = new CronPlanner(store.fires(), StoredSchedule::timetable, store.clock(), events);
+    this.planner = new CronPlanner(store.dueSchedules(), StoredSchedule::timetable, store.clock(), events);
     this.planning = add("cron-planner", planner::planOnce);
     vital.add(planning);
     vital.add(add("reaper", reaper::reapOnce, reaper::isCutOff));
-    vital.add(add("expirer", new Expirer(store.queue(), events)::expireOnce));
+    vital.add(add("expirer", new Expirer(store.expiry(), events)::expireOnce));
     vital.add(add("redriver", new Redriver(store.redrives())::redriveOnce));
     vital.add(add("backfiller", new Backfiller(store.backfillSteps(), events)::backfillOnce));
-    add("janitor", janitor::cleanOnce); // these three take their time, and nobody waits for them
+    add("janitor", janitor::cleanOnce); // these three may be slow: nothing waits for them
     add("archiver", archiver::archiveOnce);
     add("census", new Census(store.waiting(), store.clock(), System::nanoTime)::countOnce);
   }
@@ -141,13 +104,13 @@ public final class Upkeep implements AutoCloseable {
   }
 
   /**
-   * @param hindrance asked in every pass, also while another node leads
+   * @param isBlocked checked in every pass, also while another node leads
    */
-  private Loop add(String name, Supplier<Duration> pass, BooleanSupplier hindrance) {
+  private Loop add(String name, Supplier<Duration> pass, BooleanSupplier isBlocked) {
     Loop loop =
         Loop.of(
             name,
-            () -> hindrance.getAsBoolean() ? Pass.skipped(following) : whileLeading(pass),
+            () -> isBlocked.getAsBoolean() ? Pass.skipped(followerInterval) : whileLeading(pass),
             failed -> events.accept(new EngineEvent.PassFailed(failed)));
     loops.add(loop);
     return loop;
@@ -155,7 +118,7 @@ public final class Upkeep implements AutoCloseable {
 
   private Pass whileLeading(Supplier<Duration> pass) {
     if (term.get().isEmpty()) {
-      return Pass.skipped(following);
+      return Pass.skipped(followerInterval);
     }
     try {
       return Pass.done(pass.get());
@@ -163,65 +126,63 @@ public final class Upkeep implements AutoCloseable {
       if (!e.isStaleTerm()) {
         throw e;
       }
-      log.debug("left to the next leader: {}", e.getMessage()); // the metric counts it
-      return Pass.skipped(following);
+      log.debug("lost leadership during a pass error={}", e.getMessage()); // a metric counts it
+      return Pass.skipped(followerInterval);
     }
   }
 
   /**
-   * Starts them.
+   * Starts the loops.
    *
-   * @param term the one in which this node leads, if it does
-   * @param poisonCrashes after this many crashes a task is dead
+   * @param term the term in which this node leads; empty while it does not
+   * @param poisonCrashes a task is dead after this many crashes
    */
   public static Upkeep start(
-      Store store,
+      LeaderStore store,
       Supplier<NodeLease> node,
       Supplier<Optional<Term>> term,
-      Keeping keeping,
+      Settings settings,
       int poisonCrashes,
       Consumer<EngineEvent> events) {
-    return start(store, node, term, keeping, poisonCrashes, FOLLOWING, events);
+    return start(store, node, term, settings, poisonCrashes, FOLLOWER_INTERVAL, events);
   }
 
   /**
-   * @param following how long a node that does not lead waits unless it is woken
+   * @param followerInterval how often a follower checks whether it leads
    */
   static Upkeep start(
-      Store store,
+      LeaderStore store,
       Supplier<NodeLease> node,
       Supplier<Optional<Term>> term,
-      Keeping keeping,
+      Settings settings,
       int poisonCrashes,
-      Duration following,
+      Duration followerInterval,
       Consumer<EngineEvent> events) {
-    Upkeep upkeep = new Upkeep(store, node, term, keeping, poisonCrashes, following, events);
+    Upkeep upkeep =
+        new Upkeep(store, node, term, settings, poisonCrashes, followerInterval, events);
     upkeep.loops.forEach(Loop::start);
     return upkeep;
   }
 
-  /** This node has begun to lead. */
+  /** Wakes the loops of a new leader. */
   public void takeOver() {
     loops.forEach(Loop::wake);
   }
 
-  /** A schedule has changed. */
+  /** Called when a schedule has changed. */
   public void planNow() {
     planning.wake();
   }
 
-  /**
-   * Why this node should not lead: a loop that others wait for has been in one and the same pass
-   * for longer than that.
-   */
-  public Optional<String> stuckFor(Duration patience) {
+  /** Why this node should not lead: a vital loop has been in the same pass for longer than this. */
+  public Optional<String> stuckFor(Duration limit) {
     return vital.stream()
-        .filter(loop -> loop.isStuckFor(patience))
+        .filter(loop -> loop.isStuckFor(limit))
         .map(loop -> "the loop " + loop.name() + " stands still")
         .findFirst();
   }
 
-  /** How late the planner is, if it is this node that plans. */
+  /** How late the planner is; zero unless this node leads. */
   public Duration plannerLag() {
     return term.get().isPresent() ? planner.lag() : Duration.ZERO;
   }

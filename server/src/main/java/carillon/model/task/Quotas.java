@@ -1,6 +1,5 @@
 package carillon.model.task;
 
-import carillon.model.Partition;
 import carillon.model.TenantId;
 import java.time.Duration;
 import java.time.Instant;
@@ -39,40 +38,30 @@ public final class Quotas {
 
   private Quotas() {}
 
-  /** A lane of a partition with something due, and since when. */
-  public record Line(Partition partition, Lane lane, Instant from) {
-
-    private double urgency(Instant now) {
-      Duration waited = Duration.between(from, now);
-      double steps = (double) Math.max(0, waited.toMillis()) / STEP.toMillis();
-      return lane.priority() + Math.min(steps, MOST_STEPS);
-    }
-  }
-
   /**
    * How many tasks each may release; all shares together are never more than the seats. Lines
    * without one are absent.
    */
-  public static Map<Line, Integer> share(List<Line> lines, int seats, Instant now) {
+  public static Map<DueLane, Integer> share(List<DueLane> lines, int seats, Instant now) {
     if (lines.isEmpty()) {
       return Map.of();
     }
-    Map<TenantId, Map<String, List<Line>>> tenants = new LinkedHashMap<>();
-    for (Line line : lines) {
+    Map<TenantId, Map<String, List<DueLane>>> tenants = new LinkedHashMap<>();
+    for (DueLane line : lines) {
       tenants
           .computeIfAbsent(line.lane().tenant(), _ -> new TreeMap<>())
           .computeIfAbsent(line.lane().type(), _ -> new ArrayList<>())
           .add(line);
     }
-    Map<Line, Integer> shares = new HashMap<>();
+    Map<DueLane, Integer> shares = new HashMap<>();
     int worthwhile = Math.clamp(seats / MOST_LANES, 1, ENOUGH);
     long turn = now.toEpochMilli();
     int tenant = 0;
     int[] ofTenants = divide(seats, tenants.size(), worthwhile, turn);
-    for (Map<String, List<Line>> types : tenants.values()) {
+    for (Map<String, List<DueLane>> types : tenants.values()) {
       int type = 0;
       int[] ofTypes = divide(ofTenants[tenant++], types.size(), worthwhile, turn / tenants.size());
-      for (List<Line> ofType : types.values()) {
+      for (List<DueLane> ofType : types.values()) {
         byUrgency(ofType, ofTypes[type++], now, shares);
       }
     }
@@ -94,12 +83,12 @@ public final class Quotas {
   }
 
   private static void byUrgency(
-      List<Line> lines, int seats, Instant now, Map<Line, Integer> shares) {
+      List<DueLane> lines, int seats, Instant now, Map<DueLane, Integer> shares) {
     if (seats == 0) {
       return;
     }
-    lines.sort(Comparator.comparingDouble((Line line) -> line.urgency(now)).reversed());
-    List<Line> others = lines.subList(1, lines.size());
+    lines.sort(Comparator.comparingDouble((DueLane lane) -> urgency(lane, now)).reversed());
+    List<DueLane> others = lines.subList(1, lines.size());
     int floor =
         others.isEmpty() ? 0 : Math.min(seats - 1, Math.max(1, seats * FLOOR_PERCENT / 100));
     shares.put(lines.getFirst(), seats - floor);
@@ -109,5 +98,11 @@ public final class Quotas {
         shares.put(others.get(i), part);
       }
     }
+  }
+
+  private static double urgency(DueLane due, Instant now) {
+    Duration waited = Duration.between(due.from(), now);
+    double steps = (double) Math.max(0, waited.toMillis()) / STEP.toMillis();
+    return due.lane().priority() + Math.min(steps, MOST_STEPS);
   }
 }

@@ -5,7 +5,7 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A key as it is kept: everything but the secret.
+ * An API key as it is stored: everything but the secret.
  *
  * @param types the task types that it may touch; empty means all
  */

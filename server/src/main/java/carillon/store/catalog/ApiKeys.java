@@ -24,7 +24,7 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
-/** Keys to the API. Only a hash of each is kept. */
+/** API keys. Only a hash of each is stored. */
 public final class ApiKeys {
 
   /** How long a revoked key may still work on another node. */
@@ -112,7 +112,7 @@ public final class ApiKeys {
     return Optional.ofNullable(known).flatMap(key -> live(key, hash, now));
   }
 
-  /** The same if it is in memory. Never asks the database. */
+  /** The key if it is in memory. Never queries the database. */
   public Optional<ApiKey> findRemembered(String id, byte[] hash) {
     Instant now = clock.instant();
     Remembered known = remembered.get(id);
@@ -142,14 +142,14 @@ public final class ApiKeys {
           .formatted(COLUMNS);
 
   /**
-   * Reads all of these again by one statement, for who is going to ask for each of them.
+   * Reads all these keys again with one statement, before the caller looks up each of them.
    *
-   * @return those that are neither unknown nor revoked
+   * @return the keys that exist and are not revoked
    */
   public Set<String> remember(Collection<String> ids) {
     Instant now = clock.instant();
     Set<String> found = new HashSet<>();
-    db.ask(tx -> tx.query(FIND_ALL, row -> remembered(row, now), Column.texts(ids, id -> id)))
+    db.autoCommit(tx -> tx.query(FIND_ALL, row -> remembered(row, now), Column.texts(ids, id -> id)))
         .forEach(
             each -> {
               found.add(each.key().id());
@@ -217,7 +217,7 @@ public final class ApiKeys {
       """
           .formatted(COLUMNS);
 
-  /** False if this tenant has no such key of one of these roles. */
+  /** False if this tenant has no such key with one of these roles. */
   public boolean revoke(TenantId tenant, String id, List<String> roles, String who) {
     Optional<ApiKey> found =
         db.inTransaction(

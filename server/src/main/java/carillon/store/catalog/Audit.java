@@ -12,10 +12,10 @@ import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** The record of what people and programs changed, written in the transaction that changed it. */
+/** The audit log: changes by people and programs, written in the transaction of the change. */
 public final class Audit {
 
-  /** How many records one page looks through before it ends early. */
+  /** How many records a page scans before it ends early. */
   private static final int PAGE_REACH = 10_000;
 
   private final Db db;
@@ -37,7 +37,7 @@ public final class Audit {
   }
 
   /**
-   * What somebody did.
+   * A recorded change.
    *
    * @param detail JSON
    */
@@ -45,9 +45,9 @@ public final class Audit {
       long id, Instant at, String who, String action, String subject, @Nullable String detail) {}
 
   /**
-   * Which records; what is null does not matter.
+   * Selects records; null fields match all.
    *
-   * @param withAdminKeys whether with those about keys of admins
+   * @param withAdminKeys whether to include records about keys of admins
    */
   public record Filter(@Nullable String action, @Nullable String subject, boolean withAdminKeys) {
 
@@ -56,8 +56,8 @@ public final class Audit {
     }
   }
 
-  // The filter looks only at records that the inner part has reached; the last of those always
-  // comes out, to say where the next page goes on.
+  // The filter applies to the records that the inner query has reached. The last of them is always
+  // returned: it is the cursor of the next page.
   private static final String PAGE =
       """
       /* Audit.list */

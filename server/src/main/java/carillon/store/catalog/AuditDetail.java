@@ -47,17 +47,17 @@ public final class AuditDetail {
 
   private AuditDetail() {}
 
-  /** What was created. */
+  /** The detail of a creation. */
   public static String created(ObjectNode now) {
     return bounded(NODES.objectNode().set("new", withoutNulls(now)));
   }
 
-  /** What was deleted. */
+  /** The detail of a deletion. */
   public static String deleted(ObjectNode before) {
     return bounded(NODES.objectNode().set("old", withoutNulls(before)));
   }
 
-  /** What is different. */
+  /** The detail of a change. */
   public static String changed(ObjectNode before, ObjectNode now) {
     ObjectNode detail = NODES.objectNode();
     ObjectNode old = detail.putObject("old");
@@ -84,7 +84,7 @@ public final class AuditDetail {
     return node;
   }
 
-  /** The detail as JSON; where that is too long, only the names of what would be in it. */
+  /** The detail as JSON; if that is too long, only the names of its fields. */
   public static String bounded(JsonNode detail) {
     String json = detail.toString();
     if (json.length() <= MAX_CHARS) {
@@ -118,7 +118,7 @@ public final class AuditDetail {
     return node;
   }
 
-  /** What is different between two versions of a type, also a secret of which nothing is shown. */
+  /** The difference between two versions of a type, including secrets, whose values are hidden. */
   static String changed(TaskType before, TaskType now) {
     ObjectNode old = of(before);
     ObjectNode changed = of(now);
@@ -132,7 +132,7 @@ public final class AuditDetail {
     return changed(old, changed);
   }
 
-  /** Where only hidden values differ, both look alike: then the old one says so. */
+  /** If only hidden values differ, both versions look equal: then the old one is marked. */
   private static void noteHidden(
       ObjectNode old, ObjectNode changed, String name, @Nullable Target was, @Nullable Target is) {
     if (!Objects.equals(was, is) && Objects.equals(old.get(name), changed.get(name))) {
@@ -200,7 +200,7 @@ public final class AuditDetail {
     return node;
   }
 
-  /** What a key may do; nothing from which it could be made. */
+  /** The permissions of a key; nothing from which the key could be derived. */
   static ObjectNode ofKey(
       String name, String role, List<String> types, @Nullable Instant expiresAt) {
     ObjectNode node = NODES.objectNode().put("name", name).put("role", role);
@@ -241,7 +241,7 @@ public final class AuditDetail {
     node.set(name, Objects.requireNonNullElse(value, NODES.nullNode()));
   }
 
-  /** Its length and a part of its hash: enough to tell whether it is another. */
+  /** Length and part of the hash: enough to see whether two values differ. */
   public static @Nullable String payload(@Nullable String payload) {
     if (payload == null) {
       return null;

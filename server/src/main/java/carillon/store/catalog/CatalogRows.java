@@ -20,7 +20,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** Tenants, types and lanes as their rows say them. */
+/** Maps rows of tenants, types and lanes. */
 public final class CatalogRows {
 
   private CatalogRows() {}
@@ -96,14 +96,14 @@ public final class CatalogRows {
       """;
 
   /**
-   * The lanes of a type, or of all types; asked each time, because another node may just have made
+   * The lanes of a type, or of all types. Queried each time, because another node may have created
    * one.
    */
   public static Column lanes(Tx tx, TenantId tenant, @Nullable String type) {
     return Column.ints(laneIds(tx, tenant, type), lane -> lane);
   }
 
-  /** The same, in ascending order. */
+  /** Their ids in ascending order. */
   public static List<Integer> laneIds(Tx tx, TenantId tenant, @Nullable String type) {
     return tx.query(LANES, row -> row.getInt("id"), tenant, type, type).stream().sorted().toList();
   }

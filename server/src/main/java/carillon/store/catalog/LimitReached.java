@@ -2,7 +2,7 @@ package carillon.store.catalog;
 
 import carillon.model.TenantLimit;
 
-/** The tenant has as many of something as it may have; what was to be created was not. */
+/** The tenant has reached a limit; nothing was created. */
 public final class LimitReached extends RuntimeException {
 
   private static final long serialVersionUID = 1L;

@@ -23,34 +23,34 @@ import java.util.function.Function;
  */
 final class NewLanes {
 
-  /** Each keeps a place or two in the lock table of the whole server until the commit. */
-  static final int MOST_AT_ONCE = 1_000;
+  /** Each new lane uses one or two entries of the server's lock table until the commit. */
+  static final int MAX_AT_ONCE = 1_000;
 
   private final Tx tx;
   private final TenantId tenant;
-  private final List<Catalog.LaneName> wanted;
+  private final List<LaneName> wanted;
 
-  private NewLanes(Tx tx, TenantId tenant, List<Catalog.LaneName> wanted) {
+  private NewLanes(Tx tx, TenantId tenant, List<LaneName> wanted) {
     this.tx = tx;
     this.tenant = tenant;
     this.wanted = wanted;
   }
 
   /**
-   * What was created or was there already.
+   * The types and lanes, created now or earlier.
    *
    * @param types without those that a user's transaction is creating
-   * @param lanes by what was wanted
+   * @param lanes by their requested name
    */
-  record Made(List<TaskType> types, Map<Catalog.LaneName, Lane> lanes) {}
+  record Created(List<TaskType> types, Map<LaneName, Lane> lanes) {}
 
   /**
-   * @param wanted {@link #MOST_AT_ONCE} at most, none twice
+   * @param wanted at most {@link #MAX_AT_ONCE}, without duplicates
    * @throws LimitReached if some of it is more than the tenant may have, with the index of the
    *     first such one
    */
-  static Made make(Tx tx, TenantId tenant, List<Catalog.LaneName> wanted, boolean isLimited) {
-    return new NewLanes(tx, tenant, wanted).make(isLimited);
+  static Created create(Tx tx, TenantId tenant, List<LaneName> wanted, boolean isLimited) {
+    return new NewLanes(tx, tenant, wanted).create(isLimited);
   }
 
   private static final String FREE_TYPES =
@@ -67,7 +67,7 @@ final class NewLanes {
       INSERT INTO carillon.task_type (tenant, name)
       SELECT ?, n.name
       FROM unnest(?::text[]) AS n (name)
-      ORDER BY n.name -- all in one order, or two nodes could wait for each other
+      ORDER BY n.name -- one order for all nodes, to avoid deadlocks
       ON CONFLICT DO NOTHING
       RETURNING name
       """;
@@ -112,7 +112,7 @@ final class NewLanes {
               AND l.route = n.route
       """;
 
-  private Made make(boolean isLimited) {
+  private Created create(boolean isLimited) {
     Set<String> types = new LinkedHashSet<>();
     wanted.forEach(name -> types.add(name.type()));
     // One that a user's transaction is creating is left to it, which may take as long as it likes.
@@ -120,68 +120,68 @@ final class NewLanes {
     Set<String> newTypes =
         new HashSet<>(tx.query(ADD_TYPES, row -> row.getString("name"), tenant, texts(free)));
     if (isLimited) {
-      refuseIfOver(TenantLimit.TYPES, Catalog.LaneName::type, newTypes);
+      refuseIfOver(TenantLimit.TYPES, LaneName::type, newTypes);
     }
-    Map<Catalog.LaneName, Catalog.LaneName> places = places();
-    List<Catalog.LaneName> distinct = places.values().stream().distinct().toList();
-    Set<Catalog.LaneName> newLanes = new HashSet<>();
+    Map<LaneName, LaneName> places = places();
+    List<LaneName> distinct = places.values().stream().distinct().toList();
+    Set<LaneName> newLanes = new HashSet<>();
     tx.query(
             ADD_LANES,
             CatalogRows::lane,
             tenant,
-            Column.texts(distinct, Catalog.LaneName::type),
-            Column.ints(distinct, Catalog.LaneName::priority),
-            Column.ints(distinct, Catalog.LaneName::slice),
+            Column.texts(distinct, LaneName::type),
+            Column.ints(distinct, LaneName::priority),
+            Column.ints(distinct, LaneName::slice),
             Column.texts(distinct, name -> name.route().text()))
-        .forEach(lane -> newLanes.add(Catalog.LaneName.of(lane)));
+        .forEach(lane -> newLanes.add(LaneName.of(lane)));
     if (isLimited) {
       refuseIfOver(TenantLimit.LANES, name -> lookUp(places, name), newLanes);
     }
-    Map<Catalog.LaneName, Lane> lanes = lanes(distinct);
-    Map<Catalog.LaneName, Lane> made = new HashMap<>();
-    places.forEach((name, place) -> made.put(name, lookUp(lanes, place)));
-    return new Made(tx.query(TYPES, CatalogRows::type, tenant, texts(types)), made);
+    Map<LaneName, Lane> lanes = lanes(distinct);
+    Map<LaneName, Lane> created = new HashMap<>();
+    places.forEach((name, place) -> created.put(name, lookUp(lanes, place)));
+    return new Created(tx.query(TYPES, CatalogRows::type, tenant, texts(types)), created);
   }
 
-  /** Where each is made: beside the one that a user's transaction is creating, which is slice 0. */
-  private Map<Catalog.LaneName, Catalog.LaneName> places() {
+  /** The name to create: the next slice if a user's transaction is creating the wanted one. */
+  private Map<LaneName, LaneName> places() {
     Set<Integer> free =
         new HashSet<>(
             tx.query(
                 FREE_LANES,
                 row -> row.getInt("index") - 1,
-                Column.texts(wanted, Catalog.LaneName::type),
-                Column.ints(wanted, Catalog.LaneName::priority),
-                Column.ints(wanted, Catalog.LaneName::slice),
+                Column.texts(wanted, LaneName::type),
+                Column.ints(wanted, LaneName::priority),
+                Column.ints(wanted, LaneName::slice),
                 Column.texts(wanted, name -> name.route().text()),
                 tenant));
-    Map<Catalog.LaneName, Catalog.LaneName> places = new HashMap<>();
+    Map<LaneName, LaneName> places = new HashMap<>();
     for (int i = 0; i < wanted.size(); i++) {
-      Catalog.LaneName name = wanted.get(i);
+      LaneName name = wanted.get(i);
       places.put(name, free.contains(i) ? name : name.nextSlice());
     }
     return places;
   }
 
-  private Map<Catalog.LaneName, Lane> lanes(List<Catalog.LaneName> names) {
-    Map<Catalog.LaneName, Lane> lanes = new HashMap<>();
+  private Map<LaneName, Lane> lanes(List<LaneName> names) {
+    Map<LaneName, Lane> lanes = new HashMap<>();
     tx.query(
             LANES,
             CatalogRows::lane,
-            Column.texts(names, Catalog.LaneName::type),
-            Column.ints(names, Catalog.LaneName::priority),
-            Column.ints(names, Catalog.LaneName::slice),
+            Column.texts(names, LaneName::type),
+            Column.ints(names, LaneName::priority),
+            Column.ints(names, LaneName::slice),
             Column.texts(names, name -> name.route().text()),
             tenant)
-        .forEach(lane -> lanes.put(Catalog.LaneName.of(lane), lane));
+        .forEach(lane -> lanes.put(LaneName.of(lane), lane));
     return lanes;
   }
 
   /**
-   * @param of what is created for a lane that is wanted
+   * @param of the created thing that a wanted lane needs
    */
   private <T> void refuseIfOver(
-      TenantLimit limit, Function<Catalog.LaneName, T> of, Set<T> created) {
+      TenantLimit limit, Function<LaneName, T> of, Set<T> created) {
     if (created.isEmpty()) {
       return;
     }
@@ -193,7 +193,7 @@ final class NewLanes {
   }
 
   /** The index of the first that is wanted after there is no room left. */
-  private <T> int oneTooMany(Function<Catalog.LaneName, T> of, Set<T> created, int room) {
+  private <T> int oneTooMany(Function<LaneName, T> of, Set<T> created, int room) {
     Set<T> seen = new HashSet<>();
     for (int i = 0; i < wanted.size(); i++) {
       T each = of.apply(wanted.get(i));

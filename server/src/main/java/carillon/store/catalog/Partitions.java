@@ -19,8 +19,8 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Supplier;
 
 /**
- * The days for which partitions exist: made ahead and on demand, dropped when nothing in them is
- * wanted any more. Days far ahead share one ({@link DayRange}).
+ * The partitions: created ahead and on demand, dropped when nothing in them is needed any more. Days
+ * in the far future share one ({@link DayRange}).
  */
 public final class Partitions {
 
@@ -38,20 +38,20 @@ public final class Partitions {
     this.known = known;
   }
 
-  /** The same partitions through other connections: what one knows the other does. */
+  /** The same partitions through another handle. Both share what they know. */
   public Partitions through(Db other) {
     return new Partitions(other, known);
   }
 
-  private static final String MAKE =
+  private static final String CREATE =
       """
       /* Partitions.ensure */
       SELECT carillon.create_partition(?)
       """;
 
   /**
-   * Makes the partition unless it is there; in a transaction of its own, so that its lock is held
-   * for a moment only.
+   * Creates the partition unless it exists, in a transaction of its own, so that its lock is held
+   * only for a moment.
    */
   public void ensure(Partition partition) {
     ensure(new DayRange(partition.day(), partition.day()));
@@ -67,14 +67,14 @@ public final class Partitions {
       """;
 
   /**
-   * Creates the partition of these days unless it exists, and has it kept until the last of them is
-   * too old. Asks the database nothing if this process knows that both were done.
+   * Creates the partition of these days unless it exists, and extends its retention to the last of
+   * them. Sends no query if this process knows that both were done.
    */
   public void ensure(DayRange days) {
     Partition partition = days.partition();
     LocalDate lastDay = known.get(partition);
     if (lastDay == null) {
-      db.inTransaction(tx -> tx.query(MAKE, row -> true, partition));
+      db.inTransaction(tx -> tx.query(CREATE, row -> true, partition));
       lastDay = know(partition, partition.day());
     }
     if (lastDay.isBefore(days.last())) {
@@ -88,7 +88,7 @@ public final class Partitions {
     return known.merge(partition, lastDay, (a, b) -> a.isAfter(b) ? a : b);
   }
 
-  /** Forgets which partitions exist: the database has another history. */
+  /** Forgets which partitions exist, after the database was replaced by another timeline. */
   public void forget() {
     known.clear();
   }
@@ -100,19 +100,19 @@ public final class Partitions {
       FROM carillon.partition
       WHERE day = ANY (?)
       ORDER BY day
-      FOR KEY SHARE -- who drops a partition deletes this row first
+      FOR KEY SHARE -- a drop deletes this row first
       """;
 
   /**
-   * Keeps old partitions from being dropped until the transaction ends, and makes those that are
-   * not there any more, whatever this process remembers of them.
+   * Protects old partitions from being dropped until the transaction ends, and creates those that no
+   * longer exist, whatever this process remembers.
    */
   public void hold(Tx tx, Collection<Partition> wanted) {
     Set<Partition> missing = new TreeSet<>(wanted);
     for (int tries = 1; !missing.isEmpty(); tries++) {
       if (tries > MAX_TRIES) {
         throw new StoreException(
-            "partition " + missing.iterator().next().suffix() + " does not stay");
+            "partition " + missing.iterator().next().suffix() + " was dropped again and again; try again later");
       }
       missing.removeAll(
           tx.query(
@@ -138,7 +138,7 @@ public final class Partitions {
 
     private TooManyRestored(int days, long left) {
       super(
-          "these tasks are of %d days that are not kept any more, and %d such days can be restored"
+          "these tasks need partitions of %d days that were dropped, and %d such days can be restored"
               .formatted(days, left));
     }
   }
@@ -166,7 +166,7 @@ public final class Partitions {
       WHERE day = ?
       """;
 
-  /** Creates those that do not exist, in which archived tasks are to lie again. */
+  /** Creates missing partitions for archived tasks that are restored. */
   public void restore(Collection<Partition> wanted) {
     wanted.forEach(known::remove);
     db.inTransaction(tx -> missing(tx, wanted)); // refuses before it has created any
@@ -175,7 +175,7 @@ public final class Partitions {
           tx -> {
             tx.query(ALONE, row -> true);
             if (missing(tx, List.of(partition)) > 0) {
-              tx.query(MAKE, row -> true, partition);
+              tx.query(CREATE, row -> true, partition);
               tx.update(MARK_RESTORED, partition);
             }
             return true;
@@ -211,7 +211,7 @@ public final class Partitions {
 
   /** The partitions in which something may be due by then. */
   public List<Partition> open(Instant by) {
-    return db.ask(
+    return db.autoCommit(
         tx -> tx.query(OPEN, row -> new Partition(row.getObject("day", LocalDate.class)), by));
   }
 
@@ -226,7 +226,7 @@ public final class Partitions {
   /** How many partitions are read between two times that locks are given back. */
   private static final int GROUP = 16;
 
-  /** All there are, earliest first, in groups to be read by {@link Tx#readUnlocking}. */
+  /** All partitions, earliest first, in groups for {@link Tx#readUnlocking}. */
   public static List<List<Partition>> inGroups(Tx tx) {
     List<Partition> all = all(tx);
     List<List<Partition>> groups = new ArrayList<>();
@@ -244,7 +244,7 @@ public final class Partitions {
       ORDER BY partition
       """;
 
-  /** Those in which something runs. */
+  /** The partitions with running tasks. */
   public static List<Partition> claimed(Tx tx) {
     return tx.query(CLAIMED, row -> new Partition(row.getObject("partition", LocalDate.class)));
   }
@@ -260,21 +260,21 @@ public final class Partitions {
       """;
 
   /**
-   * The partitions in which something may be due by the database's clock: all of them, or those for
+   * The partitions with tasks that may be due by the database's clock: all of them, or those for
    * yesterday and later.
    */
   public List<Partition> openNow(boolean all) {
-    return db.ask(
+    return db.autoCommit(
         tx -> tx.query(OPEN_NOW, row -> new Partition(row.getObject("day", LocalDate.class)), all));
   }
 
-  /** All there are, earliest first. */
+  /** All partitions, earliest first. */
   public static List<Partition> all(Tx tx) {
     return tx.query(ALL, row -> new Partition(row.getObject("day", LocalDate.class)));
   }
 
   /**
-   * What comes of reading which partitions there are and asking them: from the start again if one
+   * Runs work that lists the partitions and queries them, and starts over if one
    * was dropped in between.
    */
   public static <T> T whileTheyChange(Supplier<T> walk) {
@@ -289,7 +289,7 @@ public final class Partitions {
     }
   }
 
-  /** What is read in a partition, which is nothing if that was dropped a moment ago. */
+  /** The result of a query on one partition; empty if it has just been dropped. */
   public static <T> List<T> unlessDropped(Supplier<List<T>> read) {
     try {
       return read.get();
@@ -310,7 +310,7 @@ public final class Partitions {
         AND opens_at > ?
       """;
 
-  /** A task in this partition is now wanted earlier than its day. */
+  /** Opens a partition before its day, because a task in it is due earlier. */
   public static void openEarlier(Tx tx, Partition partition, Instant readyAt) {
     tx.update(OPEN_EARLIER, readyAt, partition, readyAt);
   }
@@ -325,8 +325,7 @@ public final class Partitions {
       LIMIT 100
       """;
 
-  // Readers and writers of other partitions queue behind whoever waits for the parent's lock, so
-  // nobody
+  // Queries on all partitions queue behind a session that waits for the parent's lock, so none
   // waits for it long.
   private static final String NO_WAITING =
       """
@@ -361,7 +360,7 @@ public final class Partitions {
       WHERE day = ?
       """;
 
-  /** Drops old partitions in which nothing waits, runs or is a dead letter; says how many. */
+  /** Drops old partitions without waiting, running or dead tasks; returns how many. */
   public int dropBefore(Partition oldest) {
     List<Partition> old =
         db.inTransaction(

@@ -23,12 +23,12 @@ public final class Replies {
     this.db = db;
   }
 
-  /** What was answered. */
+  /** A stored response. */
   public record Reply(int status, @Nullable String location, String body) {}
 
-  /** What became of a request under a key. */
+  /** The result of a request with an idempotency key. */
   public sealed interface Result {
-    /** Done now, or an earlier answer repeated. */
+    /** Done now, or the stored response of an earlier request. */
     record Answered(Reply reply, boolean repeated) implements Result {}
 
     /** The key was used before, for another request. */
@@ -37,11 +37,11 @@ public final class Replies {
     /** The first request with this key has not ended yet. */
     record Pending() implements Result {}
 
-    /** The work had nothing to answer yet and wrote nothing. */
+    /** The work has no response yet and wrote nothing. */
     record Nothing() implements Result {}
   }
 
-  /** Ends the transaction without keeping anything, with this as the answer. */
+  /** Rolls the transaction back and returns this response. */
   private static final class RolledBack extends RuntimeException {
     private static final long serialVersionUID = 1L;
     private final transient Result result;
@@ -75,7 +75,7 @@ public final class Replies {
    * work that has to prepare something before its transaction.
    */
   public Optional<Result> earlier(TenantId tenant, String key, byte[] fingerprint) {
-    return db.ask(tx -> find(tx, tenant, key, fingerprint));
+    return db.autoCommit(tx -> find(tx, tenant, key, fingerprint));
   }
 
   private static final String TAKE_KEY =
@@ -161,11 +161,11 @@ public final class Replies {
           ORDER BY created_at
           LIMIT ?
       )
-        -- Again, for who was waited for: it may just have begun to use the key anew.
+        -- Checked again after the wait: the other request may have just reused the key.
         AND created_at < clock_timestamp() - make_interval(secs => ?)
       """;
 
-  /** Removes answers that are too old to be repeated; says how many. */
+  /** Deletes responses that are too old to be repeated; returns how many. */
   public int forgetOld(int limit) {
     return db.inTransaction(tx -> tx.update(FORGET, KEPT.toSeconds(), limit, KEPT.toSeconds()));
   }

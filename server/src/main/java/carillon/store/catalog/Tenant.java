@@ -6,7 +6,7 @@ import carillon.model.task.AlertSetting;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One user of the installation, kept apart from all others.
+ * One user of the installation, isolated from all others.
  *
  * @param publish null means not set
  * @param limits its own, where it has any
@@ -21,7 +21,7 @@ public record Tenant(
     @Nullable Grants publish,
     TenantLimits.Own limits) {
 
-  /** To where it may publish: the tenant default anywhere, the others nowhere, unless set. */
+  /** Where it may publish. Unless set, the default tenant may publish anywhere, others nowhere. */
   public Grants grants() {
     if (publish != null) {
       return publish;

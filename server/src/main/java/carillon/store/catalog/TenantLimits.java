@@ -20,8 +20,8 @@ import org.jspecify.annotations.Nullable;
  */
 public final class TenantLimits {
 
-  /** No limit is larger: a node keeps types and lanes in memory. */
-  public static final int MOST = 1_000_000;
+  /** The largest limit that can be set: a node keeps types and lanes in memory. */
+  public static final int MAX = 1_000_000;
 
   private final Db db;
 
@@ -29,7 +29,7 @@ public final class TenantLimits {
     this.db = db;
   }
 
-  /** Limits of all tenants that have none of their own. */
+  /** The limits of all tenants without their own. */
   public record Installation(int types, int lanes, int schedules, int keys) {}
 
   /** Limits of one tenant; where one is null, the installation's. */
@@ -107,14 +107,14 @@ public final class TenantLimits {
       """;
 
   /**
-   * Makes this transaction the only one that creates schedules, or keys, of the tenant. Types and
-   * lanes need no such lock: what creates them holds the catalog's row.
+   * Serializes the transactions that create schedules, or keys, of the tenant. Types and lanes need
+   * no such lock: their creation locks the catalog's row.
    */
   public static void hold(Tx tx, TenantId tenant, TenantLimit limit) {
     tx.query(HOLD, _ -> true, limit.label(), tenant);
   }
 
-  /** To be called after something was created, in the same transaction. */
+  /** Call after the insert, in the same transaction. */
   public static void refuseIfOver(Tx tx, TenantId tenant, TenantLimit limit) {
     Used now = usage(tx, tenant, limit);
     if (now.used() > now.max()) {
@@ -145,11 +145,11 @@ public final class TenantLimits {
 
   private record OfTenant(TenantId tenant, Map<TenantLimit, Used> usage) {}
 
-  /** What each of these tenants has and may have. */
+  /** The usage and the limits of these tenants. */
   public Map<TenantId, Map<TenantLimit, Used>> usage(Collection<TenantId> tenants) {
     Map<TenantId, Map<TenantLimit, Used>> all = new HashMap<>();
     tenants.forEach(tenant -> all.put(tenant, Map.of()));
-    db.ask(tx -> tx.query(ALL, TenantLimits::ofTenant, Column.ints(tenants, TenantId::value)))
+    db.autoCommit(tx -> tx.query(ALL, TenantLimits::ofTenant, Column.ints(tenants, TenantId::value)))
         .forEach(each -> all.put(each.tenant(), each.usage()));
     return all;
   }

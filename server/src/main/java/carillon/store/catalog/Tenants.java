@@ -25,7 +25,7 @@ public final class Tenants {
   }
 
   /**
-   * From memory, which another node's change reaches within a second: this is asked with every
+   * From memory, which another node's change reaches within a second: called for every
    * request.
    */
   public Optional<Tenant> find(String name) {
@@ -59,7 +59,7 @@ public final class Tenants {
       """;
 
   /**
-   * What of a tenant can be set.
+   * The settings of a tenant.
    *
    * @param publish null means not set
    */
@@ -82,7 +82,7 @@ public final class Tenants {
   }
 
   /**
-   * With the secrets of the tenant's own alert, where these settings have hidden ones.
+   * These settings with the secrets of the tenant's own alert in place of hidden values.
    *
    * @throws HiddenValues.Unknown if it has none
    */

@@ -35,7 +35,7 @@ public final class Types {
     this.catalog = catalog;
   }
 
-  /** What PUT sets; what is null gets its default, except the secret, which then stays. */
+  /** The settings of a PUT. Null means the default, except for the secret, which then stays. */
   public record Settings(
       @Nullable Target target,
       @Nullable RetryPolicy retry,
@@ -50,7 +50,7 @@ public final class Types {
       @Nullable String schema) {
 
     /**
-     * With the secrets that the type has, where these settings have hidden ones.
+     * These settings with the secrets of the type in place of hidden values.
      *
      * @throws HiddenValues.Unknown if it has none
      */
@@ -74,7 +74,7 @@ public final class Types {
     }
   }
 
-  /** What became of a change. */
+  /** The result of a change. */
   public sealed interface Result {
     record Saved(TaskType type, boolean created) implements Result {}
 
@@ -87,13 +87,13 @@ public final class Types {
     /** It still has tasks that wait or run, so it cannot be deleted. */
     record LiveTasks() implements Result {}
 
-    /** A schedule makes tasks of it, so it cannot be deleted. */
+    /** A schedule creates tasks of it, so it cannot be deleted. */
     record NamedBySchedule(String schedule) implements Result {}
   }
 
   /**
-   * The settings as this process knows them, the defaults if there are none; asks no database, so
-   * what another node changed may be missing for a second.
+   * The settings from memory, the defaults if there are none. Changes of another node may be missing
+   * for a second.
    */
   public TaskType known(TenantId tenant, String name) {
     return catalog.type(tenant, name);
@@ -170,7 +170,7 @@ public final class Types {
           slices = excluded.slices,
           paused = excluded.paused,
           paused_reason = CASE WHEN excluded.paused THEN t.paused_reason END,
-          -- A new secret signs beside the old one for a while, so that receivers can follow.
+          -- Requests are signed with both secrets for a while, so that receivers can switch.
           previous_secret = CASE WHEN excluded.signing_secret IS DISTINCT FROM t.signing_secret
                                       AND excluded.signing_secret IS NOT NULL
                                  THEN t.signing_secret ELSE t.previous_secret END,
@@ -186,7 +186,7 @@ public final class Types {
           version = t.version + 1
       """;
 
-  /** A new secret signs beside the one before it for 24 hours. */
+  /** Requests are signed with the new and the previous secret for 24 hours. */
   public Result put(
       TenantId tenant, String name, Settings settings, String who, @Nullable Integer ifVersion) {
     Result result =
@@ -199,7 +199,7 @@ public final class Types {
               if (ifVersion != null && ifVersion != before.get().version()) {
                 return new Result.StaleVersion(before.get());
               }
-              Catalog.saysItMakes(tx, tenant, name);
+              Catalog.announceType(tx, tenant, name);
               put(tx, tenant, name, settings.keeping(before.orElse(null)));
               if (before.isEmpty() && !TaskType.isOwn(name)) {
                 TenantLimits.refuseIfOver(tx, tenant, TenantLimit.TYPES);
@@ -341,7 +341,7 @@ public final class Types {
       """;
 
   /**
-   * Pauses or resumes; engines and workers of this process see it at once, others within a second.
+   * Pauses or resumes a type. This process sees it at once, others within a second.
    */
   public Result setPaused(Tx tx, TenantId tenant, String name, boolean paused, String who) {
     if (tx.update(SET_PAUSED, paused, null, tenant, name) == 0) {

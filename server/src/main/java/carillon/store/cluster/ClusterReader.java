@@ -12,8 +12,8 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the cluster and its database look like, for showing: one look after the other, so a node
- * that joins meanwhile may lead and not be listed yet.
+ * Reads the state of the cluster and its database for display. The queries do not share a snapshot,
+ * so a node that has just joined may lead and not be listed yet.
  */
 public final class ClusterReader {
 
@@ -43,7 +43,7 @@ public final class ClusterReader {
    * The primary.
    *
    * @param timeline rises with every promotion of a standby
-   * @param oldestTransaction how long it has been open; null if we may not look at all sessions
+   * @param oldestTransaction how long it has been open; null without the right to see all sessions
    */
   public record Database(
       String version,
@@ -56,10 +56,10 @@ public final class ClusterReader {
   }
 
   /**
-   * Who receives the log. Without the right to look at other sessions only the name is known.
+   * A standby. Without the right to see other sessions, only its name is known.
    *
-   * @param sync as PostgreSQL says: sync, async, potential or quorum
-   * @param lag until it has applied what the primary has committed
+   * @param sync PostgreSQL's sync_state: sync, async, potential or quorum
+   * @param lag until the standby has applied the primary's last commit
    */
   public record Standby(
       @Nullable String name,
@@ -67,7 +67,7 @@ public final class ClusterReader {
       @Nullable String sync,
       @Nullable Duration lag) {}
 
-  /** Five statements on small tables and on what PostgreSQL has in memory. */
+  /** Five queries on small tables and on PostgreSQL's statistics views. */
   public Cluster read() {
     return db.inTransaction(
         tx -> {

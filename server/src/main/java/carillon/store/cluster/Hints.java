@@ -15,26 +15,25 @@ import org.postgresql.PGConnection;
 import org.postgresql.PGNotification;
 
 /**
- * What nodes tell one another through the database, outside of all other transactions. Said to
- * whoever listens at the moment, and kept for nobody.
+ * Sends and receives hints between nodes with NOTIFY and LISTEN, outside of all other transactions.
+ * A node that does not listen at the moment misses them.
  */
 public final class Hints implements AutoCloseable {
 
-  /** So often the server is asked something: else a connection that is gone may go unnoticed. */
-  private static final Duration SIGN_OF_LIFE = Duration.ofSeconds(10);
+  /** A query this often shows whether the listening connection still works. */
+  private static final Duration PROBE_INTERVAL = Duration.ofSeconds(10);
 
-  /** For an answer of the server, if it is asked something. */
-  private static final Duration PATIENCE = Duration.ofSeconds(15);
+  private static final Duration PROBE_TIMEOUT = Duration.ofSeconds(15);
 
   private final Db db;
   private final Db.Address address;
   private volatile @Nullable Connection listening;
   private volatile boolean closed;
-  private long heardAt; // of who listens only
+  private long probedAt; // used by the listening thread only
 
   /**
-   * @param db with a connection that nobody waits for
-   * @param address for a connection that listens and does nothing else
+   * @param db sends the hints; nothing else waits for its connection
+   * @param address for a connection that only listens
    */
   public Hints(Db db, Db.Address address) {
     this.db = db;
@@ -64,12 +63,12 @@ public final class Hints implements AutoCloseable {
     }
     try {
       Connection connection =
-          ConnectionSource.of(address, PATIENCE)
+          ConnectionSource.of(address, PROBE_TIMEOUT)
               .with("ApplicationName", "carillon/hints")
               .getConnection();
       listening = connection;
       run(connection, LISTEN);
-      heardAt = System.nanoTime();
+      probedAt = System.nanoTime();
     } catch (SQLException e) {
       throw lost(e);
     }
@@ -85,16 +84,16 @@ public final class Hints implements AutoCloseable {
       SELECT 1
       """;
 
-  /** Waits for hints, also for those that this process sent; none if nobody said anything. */
+  /** Waits for hints, including those of this process; empty after the timeout. */
   public List<Hint> await(Duration atMost) {
     Connection connection = listening;
     if (connection == null) {
       return List.of();
     }
     try {
-      if (System.nanoTime() - heardAt > SIGN_OF_LIFE.toNanos()) {
+      if (System.nanoTime() - probedAt > PROBE_INTERVAL.toNanos()) {
         run(connection, IS_THERE);
-        heardAt = System.nanoTime();
+        probedAt = System.nanoTime();
       }
       PGNotification[] heard =
           connection
@@ -103,7 +102,7 @@ public final class Hints implements AutoCloseable {
       List<Hint> hints = new ArrayList<>();
       for (PGNotification each : heard == null ? new PGNotification[0] : heard) {
         Hint.read(each.getParameter()).ifPresent(hints::add);
-        heardAt = System.nanoTime();
+        probedAt = System.nanoTime();
       }
       return hints;
     } catch (SQLException e) {
@@ -135,7 +134,7 @@ public final class Hints implements AutoCloseable {
     }
   }
 
-  /** Ends the wait of who listens, too. */
+  /** Also ends the wait of the listening thread. */
   @Override
   public void close() {
     closed = true;

@@ -10,7 +10,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.Optional;
 
-/** The row that says who leads, under a lease and a term that only rises. */
+/** The row of the current leader, with its lease and a term that only rises. */
 public final class Leadership {
 
   private final Db db;
@@ -20,7 +20,7 @@ public final class Leadership {
   }
 
   /**
-   * Who leads.
+   * The current leader.
    *
    * @param leaseUntil when that lapses, unless it is renewed
    */
@@ -35,9 +35,9 @@ public final class Leadership {
         AND lease_until > clock_timestamp()
       """;
 
-  /** Who leads now; nobody while a lease has lapsed and nobody has taken over. */
+  /** The current leader; empty while the lease has lapsed and no node has taken over. */
   public Optional<Led> current() {
-    return db.ask(Leadership::current);
+    return db.autoCommit(Leadership::current);
   }
 
   static Optional<Led> current(Tx tx) {
@@ -76,16 +76,16 @@ public final class Leadership {
       """;
 
   /**
-   * Begins a new term, if nobody leads; also for who led last. Waits until what the leader before
-   * is writing is committed or rolled back, but only as long as for any lock: who asks again later
-   * looks first whether it still should.
+   * Begins a new term if there is no leader, also for the node that led last. Waits for the open
+   * transactions of the previous leader, but only as long as for any lock: a later attempt first
+   * checks again whether there is a leader.
    */
   public Optional<Term> take(String node, Duration lease) {
     return db.tryTransaction(tx -> take(tx, node, lease));
   }
 
   static Optional<Term> take(Tx tx, String node, Duration lease) {
-    // Looked at first: who waits for the lock holds up the leader's next write.
+    // Checked first, because a node that waits for the lock delays the leader's next write.
     if (tx.query(IS_VACANT, row -> true).isEmpty()) {
       return Optional.empty();
     }
@@ -100,12 +100,12 @@ public final class Leadership {
       SET lease_until = clock_timestamp() + make_interval(secs => ?)
       WHERE term = ?
         AND node = ?
-        AND lease_until > clock_timestamp() -- lapsed is lapsed: somebody may be taking over
+        AND lease_until > clock_timestamp() -- a lapsed lease stays lapsed: another node may be taking over
       """;
 
   /** False if the term is over; it stays so. */
   public boolean renew(Term term, Duration lease) {
-    return db.ask(tx -> renew(tx, term, lease));
+    return db.autoCommit(tx -> renew(tx, term, lease));
   }
 
   static boolean renew(Tx tx, Term term, Duration lease) {
@@ -122,7 +122,7 @@ public final class Leadership {
         AND node = ?
       """;
 
-  /** Ends the term, so that nobody waits for it to lapse. */
+  /** Ends the term, so that other nodes need not wait for it to lapse. */
   public void resign(Term term) {
     db.inTransaction(tx -> tx.update(RESIGN, term.number(), term.node()));
   }

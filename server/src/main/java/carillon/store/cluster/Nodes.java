@@ -28,7 +28,7 @@ public final class Nodes {
     this.db = db;
   }
 
-  /** Of a node that may be given work: it lives, is not about to stop, and runs tasks. */
+  /** True for a node that may get shards: it is alive, not draining, and has the engine role. */
   static final String RUNS_TASKS =
       "lease_until > clock_timestamp() AND NOT draining AND 'engine' = ANY (roles)";
 
@@ -44,9 +44,9 @@ public final class Nodes {
   }
 
   /**
-   * The same.
+   * Inserts the node.
    *
-   * @param isDraining it gets no shards
+   * @param isDraining whether it gets no shards yet
    */
   public void join(
       String id,
@@ -68,11 +68,11 @@ public final class Nodes {
   }
 
   /**
-   * What a node says with every heartbeat.
+   * What a node reports with every heartbeat.
    *
    * @param clockOffset the database's clock minus its own
-   * @param address where its API answers; null while that is not known
-   * @param isDraining it is about to stop; never taken back
+   * @param address the URL of its API; null while it is not known
+   * @param isDraining whether it is about to stop; never reset
    */
   public record Beat(
       Duration lease,
@@ -95,7 +95,7 @@ public final class Nodes {
       """
           .formatted(RUNS_TASKS);
 
-  // One statement, and of other rows than it writes it shows what is committed.
+  // One statement. It reads the other nodes' rows as committed before it started.
   private static final String RENEW =
       """
       /* Nodes.renew */
@@ -123,10 +123,10 @@ public final class Nodes {
       """
           .formatted(VIEW);
 
-  /** What the cluster looks like beside it; nothing if the lease had lapsed, which stays so. */
+  /** Renews the lease and returns the cluster's state; empty if the lease had lapsed. */
   public Optional<ClusterView> renew(String id, Beat beat) {
     Vitals vitals = beat.vitals();
-    return db.ask(
+    return db.autoCommit(
         tx ->
             tx.queryOne(
                 RENEW,
@@ -175,9 +175,9 @@ public final class Nodes {
 
   private static final String LOOK = "/* Nodes.view */\n" + VIEW;
 
-  /** The cluster as it looks from a node that runs tasks. */
+  /** The cluster's state from the view of a node that runs tasks. */
   public ClusterView view(String id) {
-    return db.ask(tx -> tx.query(LOOK, Nodes::view, id, id)).getFirst();
+    return db.autoCommit(tx -> tx.query(LOOK, Nodes::view, id, id)).getFirst();
   }
 
   private static ClusterView view(ResultSet row) throws SQLException {
@@ -197,9 +197,9 @@ public final class Nodes {
     ALIVE,
     /** It is stopping. */
     DRAINING,
-    /** It died, or it is cut off. */
+    /** It crashed or is cut off from the database. */
     SILENT,
-    /** It was stopped, or it was cut off and goes on under another id. */
+    /** It was stopped, or it was cut off and continues under another id. */
     LEFT
   }
 
@@ -217,7 +217,7 @@ public final class Nodes {
       List<Integer> shards) {}
 
   /**
-   * When a node joined, was last heard of, and is taken for dead.
+   * When a node joined, sent its last heartbeat, and is taken for dead.
    *
    * @param renewedAt null before its first heartbeat
    */
@@ -240,7 +240,7 @@ public final class Nodes {
       ORDER BY started_at, id
       """;
 
-  /** All that are known, also those that are gone for a while. */
+  /** All nodes, including those that left a while ago. */
   public List<Shown> list() {
     return db.inTransaction(Nodes::list);
   }
@@ -283,12 +283,12 @@ public final class Nodes {
       WHERE id = ?
       """;
 
-  /** Gives the lease up; whatever the node still holds can be taken back at once. */
+  /** Ends the lease: tasks that the node still holds can be reaped at once. */
   public void leave(String id) {
     db.inTransaction(tx -> tx.update(LEAVE, "LEFT", id));
   }
 
-  /** Says of a lease that lapsed that its node lives: it was cut off, and nothing died of it. */
+  /** Records that the node of a lapsed lease was only cut off, so that no task is blamed. */
   public void survive(String id) {
     db.inTransaction(tx -> tx.update(LEAVE, "CUT_OFF", id));
   }
@@ -303,8 +303,7 @@ public final class Nodes {
       """;
 
   /**
-   * Writes down which suspects run on a node, in place of what was written before. False if its
-   * lease has lapsed.
+   * Replaces the marks of the suspects that run on a node. False if its lease has lapsed.
    */
   public boolean mark(String id, List<TaskId> suspects) {
     return db.inTransaction(tx -> tx.update(MARK, Column.uuids(suspects, TaskId::value), id)) == 1;

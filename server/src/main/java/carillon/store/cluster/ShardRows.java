@@ -13,27 +13,27 @@ import java.util.TreeMap;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
-/** Which node looks after which shard, as the leader has written it. */
+/** The owner of each shard, as written by the leader. */
 public final class ShardRows {
 
   private final Db db;
 
   /**
-   * @param db for {@link #assign}, one that only the leader gets through
+   * @param db for {@link #assign}, a handle that proves the term
    */
   public ShardRows(Db db) {
     this.db = db;
   }
 
   /**
-   * What there is to share out, and between whom.
+   * The shards and the nodes that can own them.
    *
-   * @param owners by shard; null where it is nobody's
+   * @param owners by shard; null without an owner
    * @param nodes that run tasks, are alive and not about to stop
    */
   public record Shared(Map<Integer, @Nullable String> owners, List<String> nodes) {}
 
-  /** A shard that goes from one node to another; null means nobody. */
+  /** A shard that moves from one node to another; null means no owner. */
   public record Move(int shard, @Nullable String from, @Nullable String to) {}
 
   private static final String OWNERS =
@@ -43,10 +43,10 @@ public final class ShardRows {
       FROM carillon.shard
       """;
 
-  /** Who looks after each; null where it is nobody. */
+  /** The owner of each shard; null without one. */
   public Map<Integer, @Nullable String> owners() {
     Map<Integer, @Nullable String> owners = new TreeMap<>();
-    db.ask(tx -> tx.query(OWNERS, row -> new Owned(row.getInt("id"), row.getString("node"))))
+    db.autoCommit(tx -> tx.query(OWNERS, row -> new Owned(row.getInt("id"), row.getString("node"))))
         .forEach(owned -> owners.put(owned.shard(), owned.node()));
     return owners;
   }
@@ -78,12 +78,11 @@ public final class ShardRows {
       """;
 
   /**
-   * Has it decided how shards are to be shared out, and writes what changes by that, in one
-   * transaction. Returns the moves; without any, nothing is written. It is decided again for what
-   * is written: most looks are the only one.
+   * Writes the moves that {@code decide} asks for and returns them. Decides first without a
+   * transaction, because most passes move nothing, and again inside the one that writes.
    */
   public List<Move> assign(Function<Shared, Map<Integer, String>> decide) {
-    if (moves(db.ask(ShardRows::shared), decide).isEmpty()) {
+    if (moves(db.autoCommit(ShardRows::shared), decide).isEmpty()) {
       return List.of();
     }
     return db.inTransaction(
@@ -125,8 +124,8 @@ public final class ShardRows {
   /**
    * How the shards are spread.
    *
-   * @param unassigned those of nobody, or of a node that is gone
-   * @param lastMovedAt null if none ever was
+   * @param unassigned shards without an owner, or of a node that has left
+   * @param lastMovedAt null if no shard has ever moved
    */
   public record Spread(int total, int unassigned, @Nullable Instant lastMovedAt) {}
 

@@ -10,16 +10,16 @@ import org.jspecify.annotations.Nullable;
 /**
  * Group commit. Callers hand in an item and wait until it is written; one of them, the writer,
  * writes everything that has gathered, in one transaction. No timer is needed: while one flush
- * commits, the next batch gathers, and its first item's caller is the next writer. So nobody is it
- * twice for one item, and nobody waits for a lock to learn that theirs is written.
+ * commits, the next batch gathers, and its first item's caller is the next writer. So no
+ * caller writes twice for one item, and none waits for a lock after its item is written.
  */
 public final class Combiner<T> {
 
-  private static final Duration PATIENCE = Duration.ofSeconds(2);
+  private static final Duration FLUSH_TIMEOUT = Duration.ofSeconds(2);
 
   private final int maxBatch;
   private final Consumer<List<T>> flush;
-  private final Duration patience;
+  private final Duration flushTimeout;
   private final Object lock = new Object();
   private List<Waiting<T>> gathered = new ArrayList<>(); // guarded by lock
   private boolean isWriting; // guarded by lock
@@ -29,17 +29,17 @@ public final class Combiner<T> {
    * @param flush writes all or nothing, and throws if nothing
    */
   public Combiner(int maxBatch, Consumer<List<T>> flush) {
-    this(maxBatch, flush, PATIENCE);
+    this(maxBatch, flush, FLUSH_TIMEOUT);
   }
 
   /**
-   * @param patience with a flush: who comes later is refused at once, and so is who waits when it
-   *     fails because the database is away. Default 2 s.
+   * @param flushTimeout callers that arrive while a flush exceeds it are rejected immediately;
+   *     callers already queued fail with the flush if the database is unreachable. Default 2 s.
    */
-  Combiner(int maxBatch, Consumer<List<T>> flush, Duration patience) {
+  Combiner(int maxBatch, Consumer<List<T>> flush, Duration flushTimeout) {
     this.maxBatch = maxBatch;
     this.flush = flush;
-    this.patience = patience;
+    this.flushTimeout = flushTimeout;
   }
 
   private enum Turn {
@@ -70,11 +70,11 @@ public final class Combiner<T> {
     }
   }
 
-  /** Returns once the item is committed; throws what its flush threw. */
+  /** Returns once the item is committed; throws the exception of its flush. */
   public void write(T item) {
     Waiting<T> mine = new Waiting<>(item);
     gather(mine);
-    // Too late to give up: another may have taken the item, and a writer writes for others too.
+    // Too late to give up: another thread may be writing the item, and a writer writes for others.
     boolean interrupted = Thread.interrupted();
     while (mine.turn == Turn.WAITS) {
       LockSupport.park(this);
@@ -95,7 +95,7 @@ public final class Combiner<T> {
   private void gather(Waiting<T> waiting) {
     synchronized (lock) {
       if (isRefusing()) {
-        throw new StoreException("the database has not answered for a while", "08000", null);
+        throw new StoreException("the database has not responded for a while", "08000", null);
       }
       gathered.add(waiting);
       if (!isWriting) {
@@ -106,7 +106,7 @@ public final class Combiner<T> {
     }
   }
 
-  /** Whether who comes now is told at once that the database is away. */
+  /** Whether new callers fail at once, because the database seems unreachable. */
   boolean isRefusing() {
     synchronized (lock) {
       return isWriting && isLate();
@@ -114,7 +114,7 @@ public final class Combiner<T> {
   }
 
   private boolean isLate() {
-    return System.nanoTime() - begun > patience.toNanos();
+    return System.nanoTime() - begun > flushTimeout.toNanos();
   }
 
   private void writeGathered() {
@@ -128,7 +128,7 @@ public final class Combiner<T> {
     }
   }
 
-  /** Those who have waited so long for a database that is away need not wait as long again. */
+  /** Callers that have waited this long for an unreachable database fail, too. */
   private void giveUp(Throwable failure) {
     List<Waiting<T>> left = List.of();
     synchronized (lock) {
@@ -140,7 +140,7 @@ public final class Combiner<T> {
     left.forEach(waiting -> waiting.end(failure));
   }
 
-  /** Last of all: what those who were just woken hand in next is then in the next batch. */
+  /** Last, so that the next items of the callers just woken join the next batch. */
   private void handOn() {
     synchronized (lock) {
       if (gathered.isEmpty()) {
@@ -173,7 +173,7 @@ public final class Combiner<T> {
     return failure;
   }
 
-  /** What went wrong, to be thrown again to each caller whose item it concerns; null if nothing. */
+  /** The failure to rethrow to each caller of the batch; null on success. */
   private @Nullable Throwable tryFlush(List<Waiting<T>> batch) {
     synchronized (lock) {
       begun = System.nanoTime();

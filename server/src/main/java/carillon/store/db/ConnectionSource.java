@@ -12,7 +12,7 @@ import java.util.logging.Logger;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 
-/** Makes connections, all with timeouts, and looks which history of the database each is on. */
+/** Opens connections, all with timeouts, and checks the timeline of each. */
 public final class ConnectionSource implements DataSource {
 
   private final Db.Address address;
@@ -33,13 +33,13 @@ public final class ConnectionSource implements DataSource {
   /**
    * Connects to this address, without any further settings.
    *
-   * @param patience for an answer; zero means for ever
+   * @param timeout for a response; zero means none
    */
-  public static ConnectionSource of(Db.Address address, Duration patience) {
-    return new ConnectionSource(address, properties(address, patience), null, false);
+  public static ConnectionSource of(Db.Address address, Duration timeout) {
+    return new ConnectionSource(address, properties(address, timeout), null, false);
   }
 
-  ConnectionSource looking(Timeline at) {
+  ConnectionSource checking(Timeline at) {
     return new ConnectionSource(address, properties, at, persists);
   }
 
@@ -51,15 +51,15 @@ public final class ConnectionSource implements DataSource {
     return new ConnectionSource(address, more, timeline, persists);
   }
 
-  /** What the URL says stands above these. */
-  private static Properties properties(Db.Address address, Duration patience) {
+  /** Parameters in the URL override these. */
+  private static Properties properties(Db.Address address, Duration timeout) {
     Properties properties = new Properties();
     properties.setProperty("user", address.user());
     if (address.password() != null) {
       properties.setProperty("password", address.password());
     }
     properties.setProperty("connectTimeout", "3");
-    properties.setProperty("socketTimeout", String.valueOf(patience.toSeconds()));
+    properties.setProperty("socketTimeout", String.valueOf(timeout.toSeconds()));
     properties.setProperty("tcpKeepAlive", "true");
     if (address.pooler() == Pooler.TRANSACTION) {
       properties.setProperty("prepareThreshold", "0"); // the next transaction has another session
@@ -73,7 +73,7 @@ public final class ConnectionSource implements DataSource {
     return properties;
   }
 
-  /** For a pool: goes on until there is a connection, or it is stopped. */
+  /** For a pool: retries until there is a connection, or it is stopped. */
   ConnectionSource persisting() {
     return new ConnectionSource(address, properties, timeline, true);
   }
@@ -94,7 +94,7 @@ public final class ConnectionSource implements DataSource {
     }
   }
 
-  /** Whoever still waits for a connection waits in vain from now on. */
+  /** Ends all attempts to connect. */
   void stop() {
     isStopped = true;
   }
@@ -122,7 +122,7 @@ public final class ConnectionSource implements DataSource {
     Connection connection = DriverManager.getConnection(address.url(), properties);
     if (timeline != null) {
       try {
-        timeline.look(connection);
+        timeline.check(connection);
       } catch (SQLException | RuntimeException e) {
         connection.close();
         throw e;

@@ -96,14 +96,14 @@ public final class CopiedRows {
     return chunk;
   }
 
-  @SuppressWarnings("ThreadPriorityCheck") // a virtual thread keeps its core until it waits
+  @SuppressWarnings("ThreadPriorityCheck") // a virtual thread holds its core until it waits
   private void send() throws SQLException {
     copy.writeToCopy(chunk.array(), 0, chunk.position());
     chunk.clear();
     Thread.yield();
   }
 
-  /** Says how many there were. */
+  /** The number of rows. */
   long end() throws SQLException {
     room(Short.BYTES).putShort((short) -1);
     send();

@@ -14,9 +14,9 @@ import org.jspecify.annotations.Nullable;
 public final class DatabaseCheck {
 
   private static final int OLDEST = 150_000;
-  private static final Duration PATIENCE = Duration.ofSeconds(15);
+  private static final Duration TIMEOUT = Duration.ofSeconds(15);
 
-  /** What must be set, because an acknowledged task may not be lost. */
+  /** Required settings: without them an acknowledged task could be lost. */
   private static final Map<String, Set<String>> DURABLE =
       Map.of(
           "fsync", Set.of("on"),
@@ -27,10 +27,10 @@ public final class DatabaseCheck {
 
   /** Why Carillon must not start on this database, in one line; empty if it may. */
   public static Optional<String> refusal(Db.Address address) {
-    ConnectionSource source = ConnectionSource.of(address, PATIENCE);
+    ConnectionSource source = ConnectionSource.of(address, TIMEOUT);
     if (address.pooler() == Pooler.NONE) {
-      // As the pools will: who does not take it is refused here, before anything is written.
-      source = source.with("options", Settings.of(PATIENCE).asOptions());
+      // As the pools do: a server that rejects it is refused here, before anything is written.
+      source = source.with("options", Settings.of(TIMEOUT).asOptions());
     }
     try (Connection connection = source.getConnection();
         Statement statement = connection.createStatement()) {
@@ -43,19 +43,19 @@ public final class DatabaseCheck {
   /** Relations of a day that a statement over all days locks: the tasks and their indexes. */
   private static final int LOCKS_A_DAY = 5;
 
-  /** Days ahead that have partitions: 33 single ones, 12 months, 5 quarters, and some to spare. */
+  /** Partitions ahead: 33 days, 12 months, 5 quarters, and some to spare. */
   private static final int DAYS_AHEAD = 60;
 
   /** Such statements that may run at once. */
   private static final int AT_ONCE = 16;
 
   /**
-   * What the operator should change though Carillon can start, in one line; empty if nothing.
+   * A setting that the operator should change although Carillon can start; empty if none.
    *
    * @param retention each of its days has partitions, and statements over all days lock all of them
    */
   public static Optional<String> advice(Db.Address address, Duration retention) {
-    try (Connection connection = ConnectionSource.of(address, PATIENCE).getConnection();
+    try (Connection connection = ConnectionSource.of(address, TIMEOUT).getConnection();
         Statement statement = connection.createStatement()) {
       long own = Long.parseLong(show(statement, "max_locks_per_transaction"));
       long sessions =
@@ -70,7 +70,7 @@ public final class DatabaseCheck {
               "max_locks_per_transaction is %d, too few for partitions of %d days: set it to %d or more"
                   .formatted(own, retention.toDays(), needed));
     } catch (SQLException e) {
-      return Optional.empty(); // whatever is wrong, it is said by what needs the database
+      return Optional.empty(); // the next part that needs the database reports the error
     }
   }
 
@@ -146,11 +146,11 @@ public final class DatabaseCheck {
         AND NOT pg_has_role(c.relowner, 'USAGE')
       """;
 
-  /** Only who owns a table can add a partition to it, and one is needed every day. */
+  /** Only the owner of a table can add partitions to it, and one is needed every day. */
   private static @Nullable String strangersTables(Statement statement) throws SQLException {
     try (ResultSet row = statement.executeQuery(OWNER)) {
       return row.next()
-          ? "the tables belong to %1$s, and %2$s cannot make their partitions: connect as %1$s, or GRANT %1$s TO %2$s and ALTER ROLE %2$s SET role = '%1$s'"
+          ? "the tables belong to %1$s, and %2$s cannot create their partitions: connect as %1$s, or GRANT %1$s TO %2$s and ALTER ROLE %2$s SET role = '%1$s'"
               .formatted(row.getString("owner"), row.getString("who"))
           : null;
     }

@@ -1,5 +1,6 @@
 package carillon.store.db;
 
+import carillon.model.Signal;
 import carillon.model.cluster.Term;
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
@@ -8,27 +9,29 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.SQLWarning;
 import java.time.Duration;
+import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Function;
 import java.util.function.Supplier;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /** A pool of connections to PostgreSQL, every one of them with timeouts, and transactions on it. */
 public final class Db implements AutoCloseable {
 
   private static final int MAX_TRIES = 6;
-  private static final Duration PATIENCE = Duration.ofSeconds(5);
+  private static final Duration STATEMENT_TIMEOUT = Duration.ofSeconds(5);
 
-  /** Who has lost connections for so long need not be kept waiting for another. */
+  /** Fail the caller after this long without a connection. */
   private static final Duration RECONNECTING = Duration.ofSeconds(2);
 
   private final HikariDataSource pool;
   private final ConnectionSource source;
 
-  /** Behind a pooler, what sets a transaction's settings; null where the session has them. */
+  /** Behind a pooler, the statement that sets a transaction's settings; null without one. */
   private final @Nullable String settings;
 
   private final @Nullable Supplier<Optional<Term>> leading; // null: anybody may use it
@@ -55,9 +58,16 @@ public final class Db implements AutoCloseable {
    */
   public record Address(String url, String user, @Nullable String password, Pooler pooler) {
 
+    private static final Pattern PORT = Pattern.compile(":([0-9]{1,5})(?=[,/?]|$)");
+
     /** Without anything in between. */
     public Address(String url, String user, @Nullable String password) {
       this(url, user, password, Pooler.NONE);
+    }
+
+    /** The ports that the URL names; hosts without one use the driver's default. */
+    public List<Integer> ports() {
+      return PORT.matcher(url).results().map(found -> Integer.valueOf(found.group(1))).toList();
     }
 
     boolean hasSeveralHosts() {
@@ -72,41 +82,41 @@ public final class Db implements AutoCloseable {
 
   /** Opens a pool; nothing is connected before the first use. */
   public static Db open(Address address, String name, int connections) {
-    return open(address, new Pool(name, connections), new Timeline(), new Transitions());
+    return open(address, new Pool(name, connections), new Timeline(new Signal()), new Transitions());
   }
 
   /**
-   * How large a pool is and what it is for.
+   * The name and size of a pool.
    *
-   * @param patience for a statement; a server that is gone or frozen is given up after half as long
-   *     again. Default 5 s.
+   * @param statementTimeout of the server; the driver gives up on a frozen server after 1.5 times as
+   *     long. Default 5 s.
    */
-  public record Pool(String name, int connections, Duration patience) {
+  public record Pool(String name, int connections, Duration statementTimeout) {
     public Pool(String name, int connections) {
-      this(name, connections, PATIENCE);
+      this(name, connections, STATEMENT_TIMEOUT);
     }
 
     /**
-     * Above statement_timeout: it only ends waits for a server that is gone or frozen. The driver
-     * has none by default, and knows whole seconds only.
+     * Longer than statement_timeout: it only ends waits for a server that is gone or frozen. The
+     * driver has none by default, and accepts whole seconds only.
      */
-    Duration silence() {
-      return Duration.ofSeconds(Math.ceilDiv(patience.toMillis() * 3, 2_000));
+    Duration socketTimeout() {
+      return Duration.ofSeconds(Math.ceilDiv(statementTimeout.toMillis() * 3, 2_000));
     }
   }
 
   /**
-   * The same.
+   * Opens a pool; nothing is connected before the first use.
    *
-   * @param timeline told by every new connection which history of the database it is on
-   * @param transitions told what is committed
+   * @param timeline checked by every new connection
+   * @param transitions notified of commits
    */
   public static Db open(Address address, Pool size, Timeline timeline, Transitions transitions) {
-    Settings settings = Settings.of(size.patience());
+    Settings settings = Settings.of(size.statementTimeout());
     boolean isPooled = address.pooler() == Pooler.TRANSACTION;
     ConnectionSource source =
-        ConnectionSource.of(address, size.silence())
-            .looking(timeline)
+        ConnectionSource.of(address, size.socketTimeout())
+            .checking(timeline)
             .persisting()
             .with("ApplicationName", "carillon/" + size.name());
     if (!isPooled) {
@@ -121,7 +131,7 @@ public final class Db implements AutoCloseable {
     config.setConnectionTimeout(Duration.ofSeconds(3).toMillis());
     config.setValidationTimeout(Duration.ofSeconds(2).toMillis());
     config.setMaxLifetime(Duration.ofMinutes(30).toMillis());
-    config.setInitializationFailTimeout(-1); // start-up checks say more than a pool would
+    config.setInitializationFailTimeout(-1); // the start-up checks report errors better
     return new Db(
         new HikariDataSource(config),
         source,
@@ -131,15 +141,15 @@ public final class Db implements AutoCloseable {
   }
 
   /**
-   * The same pool, for the leader alone: every transaction first proves that the term goes on, and
-   * fails with {@link StoreException#isStaleTerm} if it does not. A takeover waits for those that
-   * have proved it, so none is committed in a later term.
+   * A handle to the same pool for the leader: every transaction first proves that the term has not
+   * ended, and fails with {@link StoreException#isStaleTerm} if it has. A takeover waits for the
+   * transactions that have proved it, so none commits in a later term.
    */
-  public Db onlyWhile(Supplier<Optional<Term>> leading) {
+  public Db onlyInTerm(Supplier<Optional<Term>> leading) {
     return new Db(pool, source, settings, leading, transitions);
   }
 
-  /** Who is told of what is committed here. */
+  /** The listeners of commits. */
   public Transitions transitions() {
     return transitions;
   }
@@ -158,21 +168,20 @@ public final class Db implements AutoCloseable {
     return inTransaction(MAX_TRIES, work);
   }
 
-  /** The same without trying again, for who has a better moment for that. */
+  /** Runs a transaction without retries, for callers that retry later themselves. */
   public <T> T tryTransaction(Function<Tx, T> work) {
     return inTransaction(1, work);
   }
 
   /**
-   * Asks one thing, as a statement alone: around one that reads, a transaction would be two more
-   * statements that do nothing. It may run several times, and a leader's says nothing of its term,
-   * so it must not write anything that is not as well written twice, or by anybody.
+   * Runs one read in autocommit mode, which saves BEGIN and COMMIT. It may run several times, and
+   * does not prove a leader's term, so it must not write.
    */
-  public <T> T ask(Function<Tx, T> question) {
-    // Behind a pooler it is the transaction that has the settings.
+  public <T> T autoCommit(Function<Tx, T> query) {
+    // Behind a pooler, only a transaction has the settings.
     return settings == null
-        ? untilDone(MAX_TRIES, () -> onceAlone(question))
-        : inTransaction(MAX_TRIES, question);
+        ? untilDone(MAX_TRIES, () -> onceAlone(query))
+        : inTransaction(MAX_TRIES, query);
   }
 
   private <T> T inTransaction(int maxTries, Function<Tx, T> work) {
@@ -198,7 +207,7 @@ public final class Db implements AutoCloseable {
 
   private record Committed<T>(Tx tx, T value) {}
 
-  /** The work failed before its commit was asked for, so nothing of it was done. */
+  /** The work failed before its commit was requested, so it had no effect. */
   private static final class NotCommitted extends RuntimeException {
     private static final long serialVersionUID = 1L;
     private final StoreException failure;
@@ -268,7 +277,7 @@ public final class Db implements AutoCloseable {
     return new StoreException("transaction failed: " + why.getMessage(), stateOf(e), e);
   }
 
-  /** What was the primary is a standby now: all of its connections are worth nothing. */
+  /** The former primary is a standby now: none of its connections can write. */
   private void leaveStandby(Connection connection) {
     pool.evictConnection(connection);
     pool.getHikariPoolMXBean().softEvictConnections();
@@ -302,7 +311,7 @@ public final class Db implements AutoCloseable {
       SELECT carillon.leads(?, ?) AS leads
       """;
 
-  /** Whether the term goes on; if so, it does until this transaction ends. */
+  /** Whether the term continues; if so, it continues until this transaction ends. */
   public static boolean isHeld(Tx tx, Term term) {
     return tx.query(IS_HELD, row -> row.getBoolean("leads"), term.number(), term.node()).getFirst();
   }
@@ -311,7 +320,7 @@ public final class Db implements AutoCloseable {
     try {
       connection.rollback();
     } catch (SQLException e) {
-      cause.addSuppressed(e); // the connection is broken: the pool throws it away
+      cause.addSuppressed(e); // the connection is broken: the pool discards it
     }
   }
 
@@ -339,7 +348,7 @@ public final class Db implements AutoCloseable {
 
   @Override
   public void close() {
-    source.stop(); // first: the pool waits for a connection that is being made
+    source.stop(); // first: the pool waits for a connection that is being opened
     pool.close();
   }
 }

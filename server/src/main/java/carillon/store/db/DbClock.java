@@ -5,24 +5,24 @@ import java.time.Instant;
 import java.time.InstantSource;
 
 /**
- * The database's clock, as well as this node knows it. The database decides what is due; this only
- * says when to ask, and stamps what is created here. Between two measurements it follows the
+ * The database's clock, as well as this node knows it. The database decides what is due; this
+ * clock only decides when to claim, and stamps new tasks. Between two measurements it follows the
  * monotonic clock, so that a step of the node's own wall clock changes nothing.
  */
 public final class DbClock implements InstantSource {
 
-  /** An answer that took much longer than this says too little about when it was given. */
+  /** A response that took much longer than this is too inexact. */
   private static final Duration GOOD_TRIP = Duration.ofMillis(20);
 
   /** A bad measurement is better than one that is older than this. */
   private static final Duration TOO_OLD = Duration.ofMinutes(1);
 
-  /** The shortest of so many trips says the most: any of them may have been held up. */
+  /** The shortest of this many round trips is used, because any of them may be delayed. */
   private static final int TRIPS = 5;
 
   private static final String NOW =
       """
-      /* DbClock.measure */
+      /* DbClock.now */
       SELECT clock_timestamp() AS now
       """;
 
@@ -50,20 +50,25 @@ public final class DbClock implements InstantSource {
     return anchor.now();
   }
 
+  /** The database's time, read from it and not estimated. */
+  public static Instant now(Tx tx) {
+    return tx.query(NOW, row -> Sql.requiredInstant(row, "now")).getFirst();
+  }
+
   /** How far the database's clock is ahead of ours. */
   public Duration offset() {
     return Duration.between(local.instant(), instant());
   }
 
-  /** Asks the database; half of the time that the question took is the error. */
+  /** Reads the database's clock; the error is half of the round-trip time. */
   public void measure(Db db) {
-    db.ask(
+    db.autoCommit(
         tx -> {
-          tx.query(NOW, row -> true); // the first answer also pays for the connection
-          Trip best = Trip.make(tx);
-          // A database that is slow is not asked more often: a lease waits to be renewed.
+          tx.query(NOW, row -> true); // warms up the connection
+          Trip best = Trip.measure(tx);
+          // No further round trips to a slow database: a lease waits to be renewed.
           for (int i = 1; i < TRIPS && best.isGood(); i++) {
-            Trip another = Trip.make(tx);
+            Trip another = Trip.measure(tx);
             best = another.nanos() < best.nanos() ? another : best;
           }
           if (best.isGood() || anchor.isOld()) {
@@ -73,12 +78,12 @@ public final class DbClock implements InstantSource {
         });
   }
 
-  /** A question and its answer. */
+  /** A round trip. */
   private record Trip(long asked, Instant now, long nanos) {
 
-    static Trip make(Tx tx) {
+    static Trip measure(Tx tx) {
       long asked = System.nanoTime();
-      Instant now = tx.query(NOW, row -> Sql.requiredInstant(row, "now")).getFirst();
+      Instant now = DbClock.now(tx);
       return new Trip(asked, now, System.nanoTime() - asked);
     }
 

@@ -19,12 +19,12 @@ import java.time.Duration;
 public record EmbeddedRole(
     String url, String superuser, String superuserPassword, String role, String password) {
 
-  private static final Duration PATIENCE = Duration.ofSeconds(60);
+  private static final Duration TIMEOUT = Duration.ofSeconds(60);
 
   /** May be repeated at any time, also after it was interrupted. */
   public void create() {
     try (Connection connection =
-            ConnectionSource.of(new Db.Address(url, superuser, superuserPassword), PATIENCE)
+            ConnectionSource.of(new Db.Address(url, superuser, superuserPassword), TIMEOUT)
                 .getConnection();
         Statement statement = connection.createStatement()) {
       if (!exists(statement)) {

@@ -35,8 +35,8 @@ public final class Json {
   public static final ObjectMapper MAPPER = JsonMapper.builder().build();
 
   /**
-   * For JSON whose names anybody may have chosen. Other factories keep the last thousands of names
-   * that they have read, however long they are, and some hundred long ones fill the heap.
+   * For JSON with field names chosen by clients. Other factories cache the last thousands of names
+   * of any length, and some hundred long names would fill the heap.
    */
   public static final JsonFactory FORGETFUL =
       JsonFactory.builder().disable(JsonFactory.Feature.CANONICALIZE_PROPERTY_NAMES).build();
@@ -51,7 +51,7 @@ public final class Json {
 
   private Json() {}
 
-  /** The value that a text is, whatever names are in it. */
+  /** Parses a text with any field names. */
   public static JsonNode read(String json) {
     return FORGETFUL_MAPPER.readTree(json);
   }

@@ -10,8 +10,8 @@ import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What Flyway gets behind a pooler: it sets the search path for the session, which is somebody
- * else's a moment later. Here it is set for the transaction. Our migrations name their schema.
+ * Flyway's connection behind a pooler. Flyway sets the search path for the session, which the pooler
+ * gives to other clients; here it is set for the transaction. Our migrations name their schema.
  */
 final class MigrationConnection implements InvocationHandler {
 

@@ -42,13 +42,13 @@ public final class Migrations {
   }
 
   /**
-   * One migration to apply or to take back.
+   * One migration to apply or to revert.
    *
    * @param version of the migration itself; going back over it leads to the one before
    */
   public record Step(int version, String name, boolean forward, String sql) {}
 
-  /** What it takes to get to the version, or to the latest. */
+  /** The steps to this version, or to the latest. */
   public List<Step> plan(OptionalInt to) {
     int current = current();
     List<MigrationInfo> known = known();
@@ -71,7 +71,7 @@ public final class Migrations {
   }
 
   /**
-   * Does what {@link #plan} says; each step in a transaction of its own. If one fails, the database
+   * Applies {@link #plan}, each step in a transaction of its own. If one fails, the database
    * is at the version before it, and the next call continues from there.
    */
   public void apply(OptionalInt to) {
@@ -91,7 +91,7 @@ public final class Migrations {
     }
   }
 
-  /** Which migration failed, why, where that leaves the database, and what to do. */
+  /** The failed migration, the cause, the state of the database, and what to do. */
   private String whatFailed(List<Step> steps, FlywayException e) {
     String reason = reason(e);
     int current;
@@ -100,7 +100,7 @@ public final class Migrations {
     } catch (StoreException _) {
       return "migration failed: "
           + reason
-          + "; start again once the database can be reached: finished migrations are kept";
+          + "; start again when the database is reachable: finished migrations stay applied";
     }
     return steps.stream()
         .filter(step -> step.version() > current)
@@ -121,7 +121,7 @@ public final class Migrations {
             .formatted(scriptName(info), info.getAppliedChecksum(), info.getResolvedChecksum()));
   }
 
-  /** The version that the database has; 0 if it has none. */
+  /** The version of the database; 0 without a schema. */
   public int current() {
     try {
       MigrationInfo current = flyway(OptionalInt.empty()).info().current();
@@ -190,7 +190,7 @@ public final class Migrations {
   }
 
   private void takeBack(Step step) {
-    // A step back may have to write as much as was kept since, however long that takes.
+    // A step back may rewrite whole tables, which may take any time.
     try (Connection connection = ConnectionSource.of(address, Duration.ZERO).getConnection()) {
       connection.setAutoCommit(false);
       try (Statement statement = connection.createStatement();
@@ -210,7 +210,7 @@ public final class Migrations {
     }
   }
 
-  /** In the words of the database, if it said anything. */
+  /** The database's own message, if there is one. */
   private static String reason(Exception e) {
     String message = e.getMessage();
     for (Throwable cause = e; cause != null; cause = cause.getCause()) {

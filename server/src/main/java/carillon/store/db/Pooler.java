@@ -1,8 +1,8 @@
 package carillon.store.db;
 
-/** What is between us and PostgreSQL. */
+/** The connection pooler between a node and PostgreSQL. */
 public enum Pooler {
-  /** Nothing: a connection is a session of the server's, and keeps what is set on it. */
+  /** None: a connection is a session of the server and keeps its settings. */
   NONE,
   /**
    * One that gives every transaction a session of its choice, as PgBouncer's transaction mode does:

@@ -34,12 +34,12 @@ record Settings(SortedMap<String, String> values) {
       Map.of("lock_timeout", "2s", "idle_in_transaction_session_timeout", "10s");
 
   /**
-   * @param patience for a statement
+   * @param statementTimeout of the server
    */
-  static Settings of(Duration patience) {
+  static Settings of(Duration statementTimeout) {
     SortedMap<String, String> values = new TreeMap<>(INDEX_PLANS);
     values.putAll(TIMEOUTS);
-    values.put("statement_timeout", String.valueOf(patience.toMillis()));
+    values.put("statement_timeout", String.valueOf(statementTimeout.toMillis()));
     return new Settings(values);
   }
 

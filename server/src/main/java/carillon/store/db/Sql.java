@@ -70,7 +70,7 @@ public final class Sql {
         || !tx.query(EXISTS, row -> true, partition).isEmpty();
   }
 
-  /** Called when a partition is dropped: its statements are never run again. */
+  /** Called when a partition is dropped, because its statements are not needed any more. */
   public static void forgetPartition(Partition partition) {
     FOR_PARTITION.keySet().removeIf(statement -> statement.partition().equals(partition));
   }

@@ -5,14 +5,14 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The database did not do what it was asked; says which statement and whether the same may work
+ * A statement failed. Names the statement, and tells whether a retry may work
  * later.
  */
 public final class StoreException extends RuntimeException {
 
   private static final long serialVersionUID = 1L;
 
-  /** In the class of states that PostgreSQL leaves to others. */
+  /** In the class of SQL states that PostgreSQL leaves to applications. */
   private static final String STALE_TERM = "CT001";
 
   private final @Nullable String sqlState;

@@ -1,29 +1,34 @@
 package carillon.store.db;
 
+import carillon.model.Signal;
 import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
-import java.util.List;
-import java.util.concurrent.CopyOnWriteArrayList;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Which history of the database we are on. A standby that is promoted starts a new one, and with
- * asynchronous replication that may lack what was committed last: what a process remembers of the
- * database is then to be read again.
+ * The timeline of the database. A promoted standby starts a new one, which after asynchronous
+ * replication may lack the last commits: a process must then read again what it remembers.
  */
 public final class Timeline {
 
   private static final Logger log = LoggerFactory.getLogger(Timeline.class);
 
-  /** Not known: a standby, or a server that does not say. */
+  /** A standby, or a server that does not show its timeline. */
   private static final int UNKNOWN = 0;
 
-  private final List<Runnable> whenChanged = new CopyOnWriteArrayList<>();
+  private final Signal databaseReplaced;
   private volatile int number = UNKNOWN;
-  private int ignored = UNKNOWN; // guarded by this; said once
+  private int ignored = UNKNOWN; // guarded by this; logged once
+
+  /**
+   * @param databaseReplaced raised before a connection to the new history is used
+   */
+  public Timeline(Signal databaseReplaced) {
+    this.databaseReplaced = databaseReplaced;
+  }
 
   private static final String READ =
       """
@@ -33,8 +38,8 @@ public final class Timeline {
              END AS timeline
       """;
 
-  /** Looks at a connection that is new, before anybody uses it. */
-  void look(Connection connection) throws SQLException {
+  /** Reads the timeline of a new connection before it is used. */
+  void check(Connection connection) throws SQLException {
     try (Statement statement = connection.createStatement();
         ResultSet row = statement.executeQuery(READ)) {
       row.next();
@@ -43,13 +48,13 @@ public final class Timeline {
       if (StoreException.isLostConnection(e.getSQLState())) {
         throw e;
       }
-      log.debug("the timeline is not shown: {}", e.getMessage()); // as some that are rented do
+      log.debug("cannot read timeline error={}", e.getMessage()); // as on some hosted services
     }
   }
 
-  /** Looks again: behind a pooler, the server changes under connections that stay. */
-  public void lookOnce(Db db) {
-    saw(db.ask(tx -> tx.query(READ, row -> row.getString("timeline"))).getFirst());
+  /** Reads the timeline again: behind a pooler, connections survive a failover. */
+  public void check(Db db) {
+    saw(db.autoCommit(tx -> tx.query(READ, row -> row.getString("timeline"))).getFirst());
   }
 
   synchronized void saw(String hex) {
@@ -62,8 +67,8 @@ public final class Timeline {
       if (seen != ignored) {
         ignored = seen;
         log.error(
-            "a server is on timeline {} after {}: an old primary that still takes writes? If the"
-                + " database was replaced by an older one, start this node again",
+            "ignored server on an old timeline timeline={} expected={}; is an old primary still"
+                + " running? If the database was replaced by an older one, restart this node",
             seen,
             before);
       }
@@ -72,20 +77,15 @@ public final class Timeline {
     number = seen;
     if (before != UNKNOWN) {
       log.warn(
-          "the database is on timeline {} after {}: a standby was promoted, or a backup restored;"
-              + " unless it was a synchronous standby, what was committed last may be lost",
+          "database timeline changed timeline={} before={}; a standby was promoted or a backup"
+              + " restored. Unless the standby was synchronous, the last commits may be lost",
           seen,
           before);
-      whenChanged.forEach(Runnable::run);
+      databaseReplaced.raise();
     }
   }
 
-  /** Asks to be told, before a connection to the new history is used. */
-  public void whenChanged(Runnable action) {
-    whenChanged.add(action);
-  }
-
-  /** 0 while it is not known. */
+  /** The timeline; 0 while it is unknown. */
   public int number() {
     return number;
   }

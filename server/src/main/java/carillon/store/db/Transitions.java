@@ -16,12 +16,12 @@ public final class Transitions {
   private final List<Listener> listeners = new CopyOnWriteArrayList<>();
 
   /**
-   * Is told on the thread that has just committed, which others wait for: it must be quick, must
-   * not wait for anything and must not keep the lists.
+   * Called on the committing thread, which callers wait for: return quickly, never block, and do not
+   * keep the lists.
    */
   public interface Listener {
 
-    /** PENDING became RUNNING: what one claim took, be it for a node, a worker or a broker. */
+    /** PENDING became RUNNING: the tasks of one claim of a node, a worker or a broker. */
     void claimed(List<ClaimedTask> tasks);
 
     /** New tasks, which are PENDING. */
@@ -30,11 +30,11 @@ public final class Transitions {
     /** Any other change of state. */
     void moved(List<? extends Move> moves);
 
-    /** Somebody has changed something else about a task, such as when it is due. */
+    /** Another property of a task has changed, such as its due time. */
     default void touched(Touched task) {}
   }
 
-  /** One task that is new. Its lane says the tenant and the type. */
+  /** A new task. Its lane determines the tenant and the type. */
   public interface Created {
 
     TaskId id();
@@ -42,7 +42,7 @@ public final class Transitions {
     int lane();
   }
 
-  /** One task that has changed its state. Its lane says the tenant and the type. */
+  /** A task that has changed its state. Its lane determines the tenant and the type. */
   public interface Move {
 
     TaskId id();
@@ -69,7 +69,7 @@ public final class Transitions {
    */
   public record Touched(TaskId id, int lane, TaskState state, int attempt) {}
 
-  /** A move by itself, for those who have no row of their own to say it. */
+  /** A move as a plain record, for callers without a row class of their own. */
   public record Moved(TaskId id, int lane, TaskState from, TaskState to, int attempt)
       implements Move {}
 

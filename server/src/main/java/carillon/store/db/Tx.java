@@ -16,7 +16,7 @@ import org.postgresql.copy.CopyIn;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** One open transaction: runs statements, and remembers what to do once it is committed. */
+/** One open transaction: runs statements, and collects the actions to run after its commit. */
 public final class Tx {
 
   private static final Logger log = LoggerFactory.getLogger(Tx.class);
@@ -46,46 +46,46 @@ public final class Tx {
     T of(ResultSet row) throws SQLException;
   }
 
-  /** Wake-ups and counters, which must not happen for what is rolled back. */
+  /** For wake-ups and counters, which must not happen after a rollback. */
   public void afterCommit(Runnable action) {
     afterCommit.add(action);
   }
 
-  /** Has whoever listens told of a claim, once it is committed. */
+  /** Notifies listeners of a claim after the commit. */
   public void claimed(List<ClaimedTask> tasks) {
     if (!tasks.isEmpty() && transitions.isHeard()) {
       afterCommit(() -> transitions.claimed(tasks));
     }
   }
 
-  /** The same of new tasks. */
+  /** Notifies listeners of new tasks after the commit. */
   public void created(List<? extends Transitions.Created> tasks) {
     if (!tasks.isEmpty() && transitions.isHeard()) {
       afterCommit(() -> transitions.created(tasks));
     }
   }
 
-  /** The same of any other change of state. */
+  /** Notifies listeners of other changes of state after the commit. */
   public void moved(List<? extends Transitions.Move> moves) {
     if (!moves.isEmpty() && transitions.isHeard()) {
       afterCommit(() -> transitions.moved(moves));
     }
   }
 
-  /** The same of a task that was changed in something else. */
+  /** Notifies listeners of another change of a task after the commit. */
   public void touched(Transitions.Touched task) {
     if (transitions.isHeard()) {
       afterCommit(() -> transitions.touched(task));
     }
   }
 
-  /** What is committed stays so, whatever becomes of these. */
+  /** Runs the after-commit actions. Their failure does not undo the commit. */
   void committed() {
     for (Runnable action : afterCommit) {
       try {
         action.run();
-      } catch (RuntimeException | Error e) { // an Error would make what is committed look failed
-        log.warn("after a commit: {}", e.toString());
+      } catch (RuntimeException | Error e) { // an Error would make the commit look failed
+        log.warn("after-commit action failed error={}", e.toString());
       }
     }
   }
@@ -109,7 +109,7 @@ public final class Tx {
     return values.isEmpty() ? Optional.empty() : Optional.of(values.getFirst());
   }
 
-  /** Runs a statement that returns no rows and says how many it changed. */
+  /** Runs a statement without result rows and returns how many rows it changed. */
   public int update(String sql, @Nullable Object... arguments) {
     try (PreparedStatement statement = prepare(sql, arguments)) {
       int changed = statement.executeUpdate();
@@ -148,7 +148,7 @@ public final class Tx {
     void addTo(CopiedRows rows) throws SQLException;
   }
 
-  /** Runs a {@code COPY ... FROM STDIN (FORMAT binary)} and says how many rows it added. */
+  /** Runs a {@code COPY ... FROM STDIN (FORMAT binary)} and returns how many rows it added. */
   public long copy(String sql, Rows rows) {
     try {
       CopyIn copy = connection.unwrap(PGConnection.class).getCopyAPI().copyIn(sql);

@@ -12,11 +12,12 @@ import tools.jackson.databind.node.JsonNodeFactory;
 import tools.jackson.databind.node.ObjectNode;
 
 /**
- * Which dead letters of a tenant; what is null or empty does not matter.
+ * Selects dead letters of a tenant. A field that is null or empty selects all.
  *
- * @param status of the last answer on the wire
- * @param error a text that the last error contains, or the answer that came with it
- * @param diedAfter or at that very time
+ * @param status of the last response
+ * @param error text that the last error or its response contains
+ * @param diedAfter inclusive
+ * @param diedBefore exclusive
  * @param group the fingerprint of their errors
  */
 public record DeadLetterFilter(
@@ -35,7 +36,7 @@ public record DeadLetterFilter(
       new DeadLetterFilter(
           null, null, null, null, null, null, null, Map.of(), null, List.<TaskId>of());
 
-  /** PostgreSQL's times are whole microseconds. */
+  /** PostgreSQL stores times in whole microseconds. */
   private static final long MICRO = 1_000;
 
   public DeadLetterFilter {
@@ -43,7 +44,7 @@ public record DeadLetterFilter(
     ids = List.copyOf(ids);
   }
 
-  /** The same, but nothing that died after this. */
+  /** This filter, restricted to letters that died at this time or before. */
   DeadLetterFilter until(Instant last) {
     Instant end = last.plusNanos(MICRO);
     return new DeadLetterFilter(
@@ -59,7 +60,7 @@ public record DeadLetterFilter(
         ids);
   }
 
-  /** Whether the groups say how many there are of them, without a look at any. */
+  /** Whether the counters of the groups give the number of matching letters. */
   boolean isCountedByGroups() {
     return error == null
         && diedAfter == null
@@ -69,12 +70,12 @@ public record DeadLetterFilter(
         && ids.isEmpty();
   }
 
-  /** Whether the groups say which of them have such letters. */
-  boolean isAboutGroups() {
+  /** Whether a group's own fields decide if its letters match. */
+  boolean selectsGroups() {
     return failure != null || status != null || group != null;
   }
 
-  /** As the body of a request would say it, but of the ids only how many they are. */
+  /** As the body of a request, but with the number of ids instead of the ids. */
   ObjectNode summary() {
     ObjectNode node = JsonNodeFactory.instance.objectNode();
     if (equals(ALL)) {
@@ -105,7 +106,7 @@ public record DeadLetterFilter(
     }
   }
 
-  /** What had this summary and these ids. */
+  /** The filter that has this summary and these ids. */
   static DeadLetterFilter parse(String summary, List<TaskId> ids) {
     JsonNode node = Json.MAPPER.readTree(summary);
     String failure = text(node, "failure");

@@ -3,7 +3,6 @@ package carillon.store.deadletters;
 import carillon.model.Partition;
 import carillon.model.TaskId;
 import carillon.model.TenantId;
-import carillon.model.task.FailureKind;
 import carillon.store.catalog.Audit;
 import carillon.store.catalog.Catalog;
 import carillon.store.db.Column;
@@ -26,17 +25,16 @@ import java.util.Set;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
-/** The dead tasks of one tenant at a time: listed, counted, grouped and purged. */
+/** Lists, counts, groups and purges the dead letters of one tenant. */
 public final class DeadLetters {
 
-  /** What one transaction purges; more would hold its locks for too long. */
-  private static final int PURGED_AT_ONCE = 10_000;
+  /** Letters purged per transaction; more would hold its locks for too long. */
+  private static final int PURGE_BATCH = 10_000;
 
-  /** Who only wants to know how many does not keep a connection for longer. */
-  static final Duration COUNT_PATIENCE = Duration.ofSeconds(3);
+  /** A count holds its connection no longer than this. */
+  static final Duration COUNT_TIMEOUT = Duration.ofSeconds(3);
 
-  private static final int GROUPS_REACH = 5_000;
-  private static final Duration EMPTY_GROUPS_KEPT = Duration.ofDays(30);
+  private static final Duration EMPTY_GROUP_RETENTION = Duration.ofDays(30);
 
   private final Db db;
   private final TaskReader reader;
@@ -46,7 +44,7 @@ public final class DeadLetters {
     this.reader = new TaskReader(db, catalog);
   }
 
-  /** Where a letter stands among the others, and where a page ended. */
+  /** The position of a letter in lists; a page ends at one. */
   public record Position(Instant diedAt, TaskId id) {}
 
   /**
@@ -56,9 +54,8 @@ public final class DeadLetters {
    */
   public record Letter(TaskView task, Instant diedAt, String group) {}
 
-  // Fenced off, so that each is looked up: a join may read all tasks of the tenant, if statistics
-  // are
-  // old.
+  // OFFSET 0 fences off each lookup: with outdated statistics a join may read all tasks of the
+  // tenant.
   static final String SHOW =
       """
       /* DeadLetters.show */
@@ -83,7 +80,7 @@ public final class DeadLetters {
       """
           .formatted(TaskReader.COLUMNS);
 
-  /** Newest death first. */
+  /** A page of the letters that match, newest death first. */
   public Page<Letter, Position> list(
       TenantId tenant,
       DeadLetterFilter filter,
@@ -113,148 +110,29 @@ public final class DeadLetters {
   }
 
   /**
-   * How many match.
+   * The number of letters that match.
    *
-   * @param isAtLeast whether there may be more, because looking at all of them took too long
+   * @param isAtLeast whether there may be more: the count reached its timeout
    */
   public record Count(long matched, boolean isAtLeast) {}
 
-  /** How many match now. */
   public Count count(Tx tx, TenantId tenant, DeadLetterFilter filter) {
-    return LetterSearch.count(tx, tenant, filter, COUNT_PATIENCE);
+    return LetterSearch.count(tx, tenant, filter, COUNT_TIMEOUT);
+  }
+
+  /** A page of the groups that have letters, newest death first. */
+  public Page<DeadLetterGroup, DeadLetterGroup.Position> groups(
+      TenantId tenant,
+      DeadLetterGroup.Filter filter,
+      int limit,
+      DeadLetterGroup.@Nullable Position before) {
+    return db.inTransaction(tx -> GroupSearch.page(tx, tenant, filter, limit, before));
   }
 
   /**
-   * Dead letters of one type that died of the same thing.
+   * The result of a purge.
    *
-   * @param error of one of the newest
-   * @param letters that are there now
-   * @param deaths that there ever were
-   */
-  public record Group(
-      String type,
-      String fingerprint,
-      @Nullable FailureKind failure,
-      @Nullable Integer status,
-      @Nullable String error,
-      long letters,
-      long deaths,
-      Instant firstAt,
-      Instant lastAt) {}
-
-  /** Which groups; what is null does not matter. */
-  public record GroupFilter(
-      @Nullable String type, @Nullable FailureKind failure, @Nullable Integer status) {}
-
-  /** Where a page of groups ended. */
-  public record GroupPosition(Instant lastAt, String type, String fingerprint) {}
-
-  // The filter looks only at groups that the inner part has reached; the last of those always comes
-  // out, to say where the next page goes on.
-  static final String GROUPS =
-      """
-      /* DeadLetters.groups */
-      SELECT *
-      FROM (
-          SELECT g.*,
-                 row_number() OVER (ORDER BY g.tenant DESC, g.last_at DESC, g.type DESC, g.fingerprint DESC) = ?
-                     AS is_end,
-                 ((?::text IS NULL OR g.type = ?::text)
-                     AND (?::text IS NULL OR g.failure = ?::text)
-                     AND (?::smallint IS NULL OR g.status = ?::smallint)) IS TRUE AS matches
-          FROM (
-              SELECT *
-              FROM carillon.dead_letter_group
-              WHERE letters > 0
-                AND (tenant, last_at, type, fingerprint) > (?, '-infinity', '', '')
-                AND (tenant, last_at, type, fingerprint) < (?, ?, ?, ?)
-              ORDER BY tenant DESC, last_at DESC, type DESC, fingerprint DESC
-              LIMIT ?
-          ) g
-      ) g
-      WHERE g.matches OR g.is_end
-      ORDER BY g.last_at DESC, g.type DESC, g.fingerprint DESC
-      LIMIT ?
-      """;
-
-  private static final GroupPosition LAST_GROUP =
-      new GroupPosition(Instant.parse("9999-12-31T00:00:00Z"), "", "");
-
-  private record ReachedGroup(Group group, boolean matches, boolean isEnd) {
-    private GroupPosition position() {
-      return new GroupPosition(group.lastAt(), group.type(), group.fingerprint());
-    }
-  }
-
-  /** The groups that have letters, the one with the newest death first. */
-  public Page<Group, GroupPosition> groups(
-      TenantId tenant, GroupFilter filter, int limit, @Nullable GroupPosition before) {
-    GroupPosition from = before == null ? LAST_GROUP : before;
-    List<ReachedGroup> reached =
-        db.inTransaction(
-            tx ->
-                tx.query(GROUPS, DeadLetters::group, groupArguments(tenant, filter, limit, from)));
-    List<Group> items = new ArrayList<>();
-    GroupPosition end = from;
-    for (ReachedGroup each : reached) {
-      if (each.matches() && items.size() == limit) {
-        return new Page<>(items, end);
-      }
-      if (each.matches()) {
-        items.add(each.group());
-        end = each.position();
-      }
-      if (each.isEnd()) {
-        return new Page<>(items, each.position());
-      }
-    }
-    return new Page<>(items, null);
-  }
-
-  static @Nullable Object[] groupArguments(
-      TenantId tenant, GroupFilter filter, int limit, @Nullable GroupPosition before) {
-    GroupPosition from = before == null ? LAST_GROUP : before;
-    String failure = filter.failure() == null ? null : filter.failure().name();
-    boolean isFiltered = filter.type() != null || failure != null || filter.status() != null;
-    int reach = isFiltered ? GROUPS_REACH : limit + 1;
-    return new @Nullable Object[] {
-      reach,
-      filter.type(),
-      filter.type(),
-      failure,
-      failure,
-      filter.status(),
-      filter.status(),
-      tenant,
-      tenant,
-      from.lastAt(),
-      from.type(),
-      from.fingerprint(),
-      reach,
-      limit + 1
-    };
-  }
-
-  private static ReachedGroup group(ResultSet row) throws SQLException {
-    String failure = row.getString("failure");
-    Group group =
-        new Group(
-            row.getString("type"),
-            row.getString("fingerprint"),
-            failure == null ? null : FailureKind.valueOf(failure),
-            Sql.integer(row, "status"),
-            row.getString("error"),
-            row.getLong("letters"),
-            row.getLong("deaths"),
-            Sql.requiredInstant(row, "first_at"),
-            Sql.requiredInstant(row, "last_at"));
-    return new ReachedGroup(group, row.getBoolean("matches"), row.getBoolean("is_end"));
-  }
-
-  /**
-   * What a purge did.
-   *
-   * @param isMore whether its time was over before there was nothing left
+   * @param isMore whether it ended before all matching letters were purged
    */
   public record Purged(Count count, long purged, boolean isMore) {
 
@@ -266,7 +144,7 @@ public final class DeadLetters {
 
   private record Batch(int purged, @Nullable Position next) {}
 
-  // Waits for whoever redrives one of them by hand; that one is then no longer dead.
+  // Waits for a redrive by hand in progress; its task is then no longer DEAD.
   private static final String PURGE_TASKS =
       """
       /* DeadLetters.purgeTasks */
@@ -286,7 +164,7 @@ public final class DeadLetters {
         AND task = ANY (ARRAY(SELECT id FROM gone))
       """;
 
-  // A letter whose task is gone is of no use to anybody.
+  // Also deletes a letter whose task no longer exists.
   private static final String PURGE_LETTERS =
       """
       /* DeadLetters.purgeLetters */
@@ -301,10 +179,10 @@ public final class DeadLetters {
       """;
 
   /**
-   * Removes them, tasks and all, the oldest first; one transaction after the other until its time
-   * is over.
+   * Deletes the letters that match with their tasks, oldest first, one transaction after the other
+   * until the timeout.
    */
-  public Purged purge(TenantId tenant, DeadLetterFilter filter, Duration patience, String who) {
+  public Purged purge(TenantId tenant, DeadLetterFilter filter, Duration timeout, String who) {
     long began = System.nanoTime();
     Count count = db.inTransaction(tx -> count(tx, tenant, filter));
     long purged = 0;
@@ -314,11 +192,11 @@ public final class DeadLetters {
       Batch batch = db.inTransaction(tx -> purgeBatch(tx, tenant, filter, from, who));
       purged += batch.purged();
       after = batch.next();
-    } while (after != null && System.nanoTime() - began < patience.toNanos());
+    } while (after != null && System.nanoTime() - began < timeout.toNanos());
     return Purged.of(count, purged, after != null);
   }
 
-  /** Removes as many as one transaction can. */
+  /** Deletes one batch of the letters that match, in the caller's transaction. */
   public Purged purge(Tx tx, TenantId tenant, DeadLetterFilter filter, String who) {
     Count count = count(tx, tenant, filter);
     Batch batch = purgeBatch(tx, tenant, filter, null, who);
@@ -328,8 +206,7 @@ public final class DeadLetters {
   private static Batch purgeBatch(
       Tx tx, TenantId tenant, DeadLetterFilter filter, @Nullable Position after, String who) {
     Page<Position, Position> page =
-        LetterSearch.page(
-            tx, tenant, filter, LetterSearch.Order.OLDEST_FIRST, after, PURGED_AT_ONCE);
+        LetterSearch.page(tx, tenant, filter, LetterSearch.Order.OLDEST_FIRST, after, PURGE_BATCH);
     int purged = 0;
     if (!page.items().isEmpty()) {
       byPartition(page.items())
@@ -357,7 +234,7 @@ public final class DeadLetters {
     return new Batch(purged, page.next());
   }
 
-  /** In one order, so that two who change many at once hardly ever wait for each other. */
+  /** Sorted, so that two bulk changes lock partitions in the same order. */
   static Map<Partition, List<Position>> byPartition(List<Position> letters) {
     Map<Partition, List<Position>> byPartition = new TreeMap<>();
     letters.forEach(
@@ -376,7 +253,7 @@ public final class DeadLetters {
       WHERE day = ANY (?)
       """;
 
-  /** Those of the partitions that were not dropped. */
+  /** The partitions among these that have not been dropped. */
   static Set<Partition> existing(Tx tx, Set<Partition> partitions) {
     return new HashSet<>(
         tx.query(
@@ -396,11 +273,12 @@ public final class DeadLetters {
             AND last_at < clock_timestamp() - make_interval(secs => ?)
           LIMIT ?
       )
-        AND letters = 0 -- still
+        AND letters = 0 -- checked again under the row lock
       """;
 
-  /** Removes groups that have had no letter for long; says how many. */
+  /** Deletes groups that have been empty for long, and returns how many. */
   public int forgetEmptyGroups(int limit) {
-    return db.inTransaction(tx -> tx.update(FORGET_GROUPS, EMPTY_GROUPS_KEPT.toSeconds(), limit));
+    return db.inTransaction(
+        tx -> tx.update(FORGET_GROUPS, EMPTY_GROUP_RETENTION.toSeconds(), limit));
   }
 }

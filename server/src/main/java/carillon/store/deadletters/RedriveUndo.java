@@ -13,7 +13,7 @@ import java.util.Optional;
 import java.util.Set;
 import tools.jackson.databind.node.JsonNodeFactory;
 
-/** The way back of a redrive: what it let go and nobody has claimed since is dead again. */
+/** Undoes a redrive: its tasks that have not been claimed since become dead letters again. */
 final class RedriveUndo {
 
   private RedriveUndo() {}
@@ -28,11 +28,11 @@ final class RedriveUndo {
       LIMIT ?
       """;
 
-  // Under the row's lock the task either waits with the fence that it had when it was let go, or
-  // somebody has claimed it since.
-  private static final String TAKE_BACK =
+  // Under the row lock, a task either waits with the fence that it had when it was redriven, or it
+  // has been claimed since.
+  private static final String RETURN_TO_DEAD =
       """
-      /* RedriveUndo.takeBack */
+      /* RedriveUndo.returnToDead */
       WITH back AS MATERIALIZED (
           SELECT t.tenant, t.id, t.partition, t.lane, t.fence, t.error, t.failure, t.status, t.key, r.attempt, r.crashes,
                  r.due_at, r.expires_at, r.finished_at, r.died_at, r.kept_from
@@ -60,7 +60,7 @@ final class RedriveUndo {
             AND t.id = back.id
             AND t.state = 'PENDING'
             AND t.fence = back.fence
-      ), forgotten AS ( -- it stands on the task's own row again
+      ), history AS ( -- the row holds the attempt again
           DELETE FROM carillon.attempt_{partition} a
           USING back
           WHERE a.tenant = back.tenant
@@ -83,10 +83,10 @@ final class RedriveUndo {
       GROUP BY type, fingerprint
       """;
 
-  // They died once only.
-  private static final String COUNT_DEATHS_ONCE =
+  // The letters died only once.
+  private static final String UNCOUNT_DEATHS =
       """
-      /* RedriveUndo.countDeathsOnce */
+      /* RedriveUndo.uncountDeaths */
       UPDATE carillon.dead_letter_group g
       SET deaths = g.deaths - f.letters
       FROM unnest(?::text[], ?::text[], ?::bigint[]) AS f (type, fingerprint, letters)
@@ -95,9 +95,9 @@ final class RedriveUndo {
         AND g.fingerprint = f.fingerprint
       """;
 
-  private static final String FORGET_REDRIVEN =
+  private static final String DELETE_REDRIVEN =
       """
-      /* RedriveUndo.forgetRedriven */
+      /* RedriveUndo.deleteRedriven */
       DELETE FROM carillon.redriven
       WHERE redrive = ?
         AND n >= ?
@@ -114,31 +114,34 @@ final class RedriveUndo {
       WHERE id = ?
       """;
 
-  private record LetGo(long n, Partition partition) {}
+  private record Redriven(long n, Partition partition) {}
 
   private record Returned(String type, String fingerprint, long letters) {}
 
-  /** Takes back those that were let go last, and says whether there are more. */
-  static Optional<Duration> step(Tx tx, Redrives.Row row) {
-    Redrives.Redrive redrive = row.redrive();
-    List<LetGo> last =
+  /**
+   * Undoes the batch that was redriven last. Returns the wait until the next step, empty if none.
+   */
+  static Optional<Duration> step(Tx tx, RedriveRow row) {
+    Redrive redrive = row.redrive();
+    List<Redriven> last =
         tx.query(
             LAST_REDRIVEN,
             r ->
-                new LetGo(r.getLong("n"), new Partition(r.getObject("partition", LocalDate.class))),
+                new Redriven(
+                    r.getLong("n"), new Partition(r.getObject("partition", LocalDate.class))),
             redrive.id(),
-            Redrives.BATCH);
+            RedriveSteps.BATCH);
     long undone = 0;
     if (!last.isEmpty()) {
       long from = last.getLast().n();
       Set<Partition> partitions = new HashSet<>();
       last.forEach(each -> partitions.add(each.partition()));
       for (Partition partition : DeadLetters.existing(tx, partitions).stream().sorted().toList()) {
-        undone += takeBack(tx, row, partition, from);
+        undone += returnToDead(tx, row, partition, from);
       }
-      tx.update(FORGET_REDRIVEN, redrive.id(), from);
+      tx.update(DELETE_REDRIVEN, redrive.id(), from);
     }
-    boolean isOver = last.size() < Redrives.BATCH;
+    boolean isOver = last.size() < RedriveSteps.BATCH;
     tx.update(RETREAT, undone, isOver, isOver, redrive.id());
     if (isOver) {
       Audit.record(
@@ -156,14 +159,14 @@ final class RedriveUndo {
     return isOver ? Optional.empty() : Optional.of(Duration.ZERO);
   }
 
-  private static String undoneBy(Redrives.Row row) {
+  private static String undoneBy(RedriveRow row) {
     return row.undoneBy() == null ? row.redrive().who() : row.undoneBy();
   }
 
-  private static long takeBack(Tx tx, Redrives.Row row, Partition partition, long from) {
+  private static long returnToDead(Tx tx, RedriveRow row, Partition partition, long from) {
     List<Returned> returned =
         tx.query(
-            Sql.forPartition(TAKE_BACK, partition),
+            Sql.forPartition(RETURN_TO_DEAD, partition),
             r ->
                 new Returned(r.getString("type"), r.getString("fingerprint"), r.getLong("letters")),
             row.redrive().id(),
@@ -173,7 +176,7 @@ final class RedriveUndo {
             "redrive " + row.redrive().id() + " undone");
     if (!returned.isEmpty()) {
       tx.update(
-          COUNT_DEATHS_ONCE,
+          UNCOUNT_DEATHS,
           Column.texts(returned, Returned::type),
           Column.texts(returned, Returned::fingerprint),
           Column.longs(returned, Returned::letters),

@@ -8,6 +8,7 @@ import carillon.model.target.Target;
 import carillon.model.task.Route;
 import carillon.model.task.TaskType;
 import carillon.store.catalog.Audit;
+import carillon.store.catalog.BatchLanes;
 import carillon.store.catalog.Catalog;
 import carillon.store.catalog.Partitions;
 import carillon.store.db.Column;
@@ -125,12 +126,12 @@ public final class Restores {
    */
   public Prepared prepare(TenantId tenant, Archived archived) {
     List<Place> places = archived.places();
-    Catalog.Gathering lanes = catalog.gather(tenant, places.size());
+    BatchLanes lanes = catalog.lanesFor(tenant, places.size());
     for (int i = 0; i < places.size(); i++) {
       Place place = places.get(i);
       lanes.want(i, place.type(), place.priority(), place.slice(), place.route());
     }
-    lanes.make(true);
+    lanes.create(true);
     // By id, so that two who restore the same file wait for each other only once.
     Map<UUID, Planned> planned = new TreeMap<>();
     for (int i = 0; i < places.size(); i++) {

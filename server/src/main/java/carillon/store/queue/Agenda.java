@@ -1,6 +1,7 @@
 package carillon.store.queue;
 
 import carillon.model.Partition;
+import carillon.model.Signal;
 import carillon.store.tasks.DueListener;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -12,36 +13,42 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
-import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.IntPredicate;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What this process knows to be waiting: per partition and lane, a time before which nothing is. A
- * hint and nothing more: what it misses, the sweep finds; what it has too much, costs an empty
- * claim.
+ * The waiting tasks that this process knows of: per partition and lane, a time before which no task
+ * is ready. A hint and nothing more: the sweep finds what it misses, and an entry too many costs
+ * one empty claim.
  *
  * <p>It is also the cursor of each lane. A claim starts at the time noted here and not at the head
- * of the lane, where, while somebody holds an old snapshot, every entry claimed since then is still
+ * of the lane, where, while a transaction holds an old snapshot, every entry claimed since is still
  * to be stepped over.
  */
 public final class Agenda implements DueListener {
 
   private final Map<Partition, Map<Integer, Instant>> waiting = new TreeMap<>();
-  private final List<Runnable> whenEarlier = new CopyOnWriteArrayList<>();
-  private volatile Others others = Others.NONE;
+  private final Signal workDue;
+  private volatile Peers peers = Peers.NONE;
 
-  /** A lane of a partition, and the time from which something waits in it. */
+  /**
+   * @param workDue raised when a lane gets an entry earlier than the one it had
+   */
+  public Agenda(Signal workDue) {
+    this.workDue = workDue;
+  }
+
+  /** A lane of a partition, and the time of the first task that may wait in it. */
   public record Entry(Partition partition, int lane, Instant from) {}
 
-  /** The other nodes, each with lanes to look after. */
-  public interface Others {
+  /** The other nodes, each of which owns lanes. */
+  public interface Peers {
 
-    Others NONE =
-        new Others() {
+    Peers NONE =
+        new Peers() {
           @Override
-          public boolean lookAfter(int lane) {
+          public boolean own(int lane) {
             return false;
           }
 
@@ -51,7 +58,7 @@ public final class Agenda implements DueListener {
           }
 
           @Override
-          public boolean haveLeft(Instant head) {
+          public boolean areLateWith(Instant head) {
             return false;
           }
 
@@ -61,66 +68,61 @@ public final class Agenda implements DueListener {
           }
 
           @Override
-          public void hear(Partition partition, int lane, Instant readyAt) {
-            throw new IllegalStateException("there is nobody");
+          public void hint(Partition partition, int lane, Instant readyAt) {
+            throw new IllegalStateException("this node has no peers");
           }
         };
 
     /**
-     * Whether one of them looks after this lane, and not this node. Never so of a lane of workers,
-     * nor of one that this process does not know.
+     * Whether another node owns this lane. Always false for lanes of workers, and for lanes that
+     * this process does not know.
      */
-    boolean lookAfter(int lane);
+    boolean own(int lane);
 
-    /** Whether they look after this lane as well as this node: workers may ask any. */
+    /** Whether all nodes serve this lane: workers may claim from any node. */
     boolean share(int lane);
 
-    /** Whether they should have taken what waits since then. */
-    boolean haveLeft(Instant head);
+    /** Whether the owner should already have claimed a task that is ready since then. */
+    boolean areLateWith(Instant head);
 
     /**
-     * Whether they look into this partition so seldom that what is noted in it here has to stay.
+     * Whether peers sweep this partition so rarely that this node must keep its own entries for it.
      */
     boolean mayMiss(Partition partition);
 
-    /** Tells them of something new in a lane that they look after. */
-    void hear(Partition partition, int lane, Instant readyAt);
+    /** Sends a hint about a new task in a lane of theirs. */
+    void hint(Partition partition, int lane, Instant readyAt);
   }
 
-  /** From now on they are told what is new in their lanes, and only what they leave is kept. */
-  public void shareWith(Others others) {
-    this.others = others;
+  /** From now on, entries in lanes of peers are hinted to them, and kept only if they are late. */
+  public void shareWith(Peers peers) {
+    this.peers = peers;
   }
 
-  /** Asks to be told when something is noted that is earlier than what was known of its lane. */
-  public void whenEarlier(Runnable action) {
-    whenEarlier.add(action);
-  }
-
-  /** Something new waits there from then on: whoever looks after the lane is to know. */
+  /** Adds a new task for the owner of its lane: here, as a hint to a peer, or both. */
   @Override
   public void note(Partition partition, int lane, Instant readyAt) {
-    Others neighbours = others;
-    boolean isTheirs = neighbours.lookAfter(lane);
-    if (isTheirs || neighbours.share(lane)) {
-      neighbours.hear(partition, lane, readyAt);
+    Peers peers = this.peers;
+    boolean isTheirs = peers.own(lane);
+    if (isTheirs || peers.share(lane)) {
+      peers.hint(partition, lane, readyAt);
     }
-    if (!isTheirs || neighbours.mayMiss(partition)) {
+    if (!isTheirs || peers.mayMiss(partition)) {
       found(partition, lane, readyAt);
     }
   }
 
-  /** This process has seen, or was told, that something waits there from then on. */
+  /** Adds a task that this process has seen or received a hint about. */
   public void found(Partition partition, int lane, Instant readyAt) {
     if (isEarlier(partition, lane, readyAt)) {
-      whenEarlier.forEach(Runnable::run);
+      workDue.raise();
     }
   }
 
   /**
-   * What was taken is waiting still, or something behind it: no news to anybody but whoever took
-   * it, who looks again by himself. With many lanes most are put back by every claim. Where the
-   * lane has got another claimer meanwhile, that one finds it when it wakes by itself.
+   * Puts an entry back after a claim, without raising the signal: the claimer reads the agenda again
+   * anyway, and with many lanes every claim puts most of them back. If the lane got another claimer
+   * meanwhile, that one finds the entry when its timer wakes it.
    */
   public void putBack(Partition partition, int lane, Instant readyAt) {
     var _ = isEarlier(partition, lane, readyAt);
@@ -137,20 +139,20 @@ public final class Agenda implements DueListener {
   }
 
   /**
-   * A sweep has seen the first of each lane of a partition. Of lanes that others look after it is
-   * the whole truth, and only what they have left waiting is worth knowing, and what they may miss.
+   * Replaces the entries of one partition with the heads that a sweep has read. For lanes of peers,
+   * keeps only heads that the owner is late with or may miss.
    */
   void swept(Partition partition, List<Entry> heads) {
-    Others neighbours = others;
-    boolean mayMiss = neighbours.mayMiss(partition);
+    Peers peers = this.peers;
+    boolean mayMiss = peers.mayMiss(partition);
     boolean earlier = false;
     synchronized (this) {
       Map<Integer, Instant> lanes = waiting.computeIfAbsent(partition, _ -> new HashMap<>());
       Set<Integer> noted = mayMiss ? Set.copyOf(lanes.keySet()) : Set.of();
-      lanes.keySet().removeIf(neighbours::lookAfter);
+      lanes.keySet().removeIf(peers::own);
       for (Entry head : heads) {
-        if (!neighbours.lookAfter(head.lane())
-            || neighbours.haveLeft(head.from())
+        if (!peers.own(head.lane())
+            || peers.areLateWith(head.from())
             || noted.contains(head.lane())) {
           earlier |= isEarlier(partition, head.lane(), head.from());
         }
@@ -160,13 +162,13 @@ public final class Agenda implements DueListener {
       }
     }
     if (earlier) {
-      whenEarlier.forEach(Runnable::run);
+      workDue.raise();
     }
   }
 
   /**
-   * Takes the entries that are due by then, in these lanes. They are gone until noted again, so
-   * that what is noted while a claim runs is not lost when its result is.
+   * Removes and returns the entries of these lanes that are due by then. Entries that are added while
+   * the claim runs are not lost, even if the result of the claim is.
    */
   public synchronized List<Entry> takeDue(Instant now, IntPredicate lanes) {
     List<Entry> due = new ArrayList<>();
@@ -183,8 +185,7 @@ public final class Agenda implements DueListener {
   }
 
   /**
-   * Takes the first of the entries that are due by then, and leaves the others to whoever else
-   * looks for work.
+   * Removes and returns the first of the due entries, and leaves the others to concurrent callers.
    */
   synchronized Optional<Entry> takeFirstDue(
       Instant now, Predicate<Entry> which, Comparator<Entry> order) {
@@ -210,7 +211,7 @@ public final class Agenda implements DueListener {
     }
   }
 
-  /** The earliest time noted for these lanes. */
+  /** The earliest entry of these lanes. */
   public synchronized @Nullable Instant earliest(IntPredicate lanes) {
     Instant earliest = null;
     for (Map<Integer, Instant> entries : waiting.values()) {
@@ -224,7 +225,7 @@ public final class Agenda implements DueListener {
     return earliest;
   }
 
-  /** The partitions in which something is known to be due by then. */
+  /** The partitions with an entry that is due by then. */
   synchronized Set<Partition> partitionsDueBy(Instant time) {
     Set<Partition> due = new HashSet<>();
     waiting.forEach(

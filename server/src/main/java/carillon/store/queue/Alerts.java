@@ -13,6 +13,7 @@ import carillon.store.db.Column;
 import carillon.store.db.Json;
 import carillon.store.db.Sql;
 import carillon.store.db.Tx;
+import carillon.store.tasks.Counters;
 import carillon.store.tasks.Tasks;
 import java.sql.ResultSet;
 import java.sql.SQLException;
@@ -22,42 +23,37 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
-import java.util.concurrent.atomic.LongAdder;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.node.JsonNodeFactory;
 import tools.jackson.databind.node.ObjectNode;
 
 /**
- * Says that dead letters of one kind grow: once, by a task that is made in the transaction of the
- * death that was one too many.
+ * Raises an alert when a group of dead letters grows too fast. The alert is a task, created once
+ * and in the transaction of the death that exceeded the limit.
  */
 public final class Alerts {
 
   private final Catalog catalog;
   private final Tasks tasks;
   private final @Nullable AlertRule usual;
-  private final LongAdder raised = new LongAdder();
+  private final Counters counters;
 
   /**
-   * @param usual of the installation, for tenants that say nothing; null if its operators want none
+   * @param usual the installation's rule, for tenants without one; null if there is none
    */
-  public Alerts(Catalog catalog, Tasks tasks, @Nullable AlertRule usual) {
+  public Alerts(Catalog catalog, Tasks tasks, @Nullable AlertRule usual, Counters counters) {
     this.catalog = catalog;
     this.tasks = tasks;
     this.usual = usual;
+    this.counters = counters;
   }
 
-  /** How many this process has raised. */
-  public long raised() {
-    return raised.sum();
-  }
-
-  /** Whose task an alert is, and by which rule. */
+  /** The tenant that owns the alert task, and the rule that raised it. */
   private record Recipient(TenantId tenant, AlertRule rule) {}
 
   /**
-   * The installation's alerts are its own tenant's tasks: what they are sent to is nothing that
-   * other tenants should read.
+   * The installation's alerts are tasks of the default tenant: other tenants must not read where
+   * they are sent.
    */
   private @Nullable Recipient recipient(TenantId tenant) {
     return switch (catalog.tenant(tenant).alert()) {
@@ -69,9 +65,8 @@ public final class Alerts {
   }
 
   /**
-   * The deaths have been written by this transaction, so it has the locks of their groups: nobody
-   * else can find at the same time that one has grown too large, and who found it before has
-   * committed.
+   * This transaction has written the deaths, so it holds the locks of their groups: no concurrent
+   * transaction can raise the same alert, and an earlier one has committed.
    */
   void raise(Tx tx, List<Outcomes.Done> dead) {
     Map<Integer, List<TaskId>> byTenant = new TreeMap<>();
@@ -91,7 +86,7 @@ public final class Alerts {
         });
   }
 
-  // While deaths go on after an alert, each of them puts off the next one.
+  // Every further death after an alert postpones the next alert.
   private static final String RAISE =
       """
       /* Alerts.raise */
@@ -124,7 +119,7 @@ public final class Alerts {
       RETURNING g.type, g.fingerprint, g.failure, g.status, g.error, g.first_at, g.last_at, judged.goes_on
       """;
 
-  /** A kind of dead letters of which somebody is to hear, unless somebody has. */
+  /** A group of dead letters over the limit; {@code goesOn} if its alert was raised before. */
   private record Group(
       String type,
       String fingerprint,
@@ -156,7 +151,7 @@ public final class Alerts {
     }
     if (!alerts.isEmpty()) {
       tasks.createOwn(tx, recipient.tenant(), alerts);
-      tx.afterCommit(() -> raised.add(alerts.size()));
+      tx.afterCommit(() -> counters.addAlerts(alerts.size()));
     }
   }
 

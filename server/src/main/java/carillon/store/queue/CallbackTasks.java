@@ -15,6 +15,7 @@ import carillon.store.db.Db;
 import carillon.store.db.Json;
 import carillon.store.db.Sql;
 import carillon.store.db.Tx;
+import carillon.store.tasks.Counters;
 import carillon.store.tasks.TaskReader;
 import carillon.store.tasks.TaskView;
 import carillon.store.tasks.Tasks;
@@ -24,33 +25,29 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.concurrent.atomic.LongAdder;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.node.JsonNodeFactory;
 import tools.jackson.databind.node.ObjectNode;
 
 /**
- * Writes the tasks that tell others how tasks ended, in the transaction in which they end: there is
- * one for each such end, or the end was not written either.
+ * Creates callback tasks in the transaction in which their task ends: there is exactly one for each
+ * such end.
  */
 final class CallbackTasks {
 
   private final Catalog catalog;
   private final Tasks tasks;
   private final TaskReader reader;
-  private final LongAdder made = new LongAdder();
+  private final Counters counters;
 
-  CallbackTasks(Db db, Catalog catalog, Tasks tasks) {
+  CallbackTasks(Db db, Catalog catalog, Tasks tasks, Counters counters) {
     this.catalog = catalog;
     this.tasks = tasks;
     this.reader = new TaskReader(db, catalog);
+    this.counters = counters;
   }
 
-  long made() {
-    return made.sum();
-  }
-
-  // Their rows as this transaction has just written them.
+  // The rows as this transaction has just written them.
   private static final String ENDED =
       """
       /* CallbackTasks.ended */
@@ -60,10 +57,10 @@ final class CallbackTasks {
       """
           .formatted(TaskReader.COLUMNS);
 
-  /** What was restored for two tenants has one id for both. */
+  /** With the tenant: a task restored for two tenants has the same id in both. */
   private record Told(TenantId tenant, TaskId id) {}
 
-  /** Asks the database for nothing unless somebody is to be told. */
+  /** Runs no query unless one of the tasks has a callback. */
   void write(Tx tx, Partition partition, List<Outcomes.Done> done) {
     Map<Told, Target> targets = new HashMap<>();
     List<Outcomes.Done> told = new ArrayList<>();
@@ -89,7 +86,7 @@ final class CallbackTasks {
       byTenant.computeIfAbsent(tenant, _ -> new ArrayList<>()).add(callback(task, target));
     }
     byTenant.forEach((tenant, callbacks) -> tasks.createOwn(tx, tenant, callbacks));
-    tx.afterCommit(() -> made.add(told.size()));
+    tx.afterCommit(() -> counters.addCallbacks(told.size()));
   }
 
   /** The task's own callback, or else its type's. */

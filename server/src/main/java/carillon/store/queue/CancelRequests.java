@@ -12,8 +12,8 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * What users asked to cancel in SQL while it ran. They only leave a request, because their
- * transactions may be open for long, and whoever runs the task could not write its end meanwhile.
+ * Cancels that users requested in SQL for running tasks. The users' transactions only insert a
+ * request: they may stay open for long, and a lock on the task would block its outcome.
  */
 final class CancelRequests {
 
@@ -38,7 +38,7 @@ final class CancelRequests {
       WHERE id = ANY (?)
       """;
 
-  /** Does what the oldest of them ask for, and removes them; says how many. */
+  /** Applies and deletes the oldest requests; returns how many. */
   static int apply(Tx tx, int limit) {
     List<Request> open =
         tx.query(

@@ -29,7 +29,7 @@ import java.util.function.BiFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The claims whose holder has gone silent: a node without a lease, or a worker that neither
+ * Claims whose holder was lost: a node without a lease, or a worker that neither
  * reported nor renewed.
  */
 public final class Claims {
@@ -38,19 +38,19 @@ public final class Claims {
 
   private final Db db;
   private final Catalog catalog;
-  private final Outcomes endings;
+  private final Outcomes outcomes;
 
-  public Claims(Db db, Catalog catalog, Outcomes endings) {
+  public Claims(Db db, Catalog catalog, Outcomes outcomes) {
     this.db = db;
     this.catalog = catalog;
-    this.endings = endings;
+    this.outcomes = outcomes;
   }
 
   /**
    * A task that is RUNNING under a claim.
    *
-   * @param isSent whether nodes run it, in groups once it is a suspect: what is published, or only
-   *     kept, is never marked
+   * @param isSent whether nodes deliver it over HTTP, in groups once it is a suspect: published and
+   *     discarded tasks are never marked
    */
   public record Held(
       TenantId tenant,
@@ -64,12 +64,12 @@ public final class Claims {
       boolean isSent) {}
 
   /**
-   * A claim whose holder is silent.
+   * A claim whose holder was lost.
    *
-   * @param node whose lease must still have lapsed when the claim is ended; null where that does
-   *     not matter: a worker's claim, or one that its own node knows nothing of
+   * @param node the node whose lease must still have lapsed when the claim is reaped; null for a
+   *     worker's claim, and for one that its own node does not know
    */
-  public record Silent(UUID claim, @Nullable String node, Partition partition) {}
+  public record Lost(UUID claim, @Nullable String node, Partition partition) {}
 
   private record Row(UUID id, Partition partition, List<Integer> tenants, List<UUID> tasks) {
     private Column tenantColumn() {
@@ -97,13 +97,13 @@ public final class Claims {
        LIMIT ?)
       """;
 
-  /** At most so many of nodes, and of workers. */
-  public List<Silent> lapsed(int limit) {
-    return db.ask(tx -> tx.query(LAPSED, Claims::silent, limit, limit));
+  /** Claims whose lease has lapsed, at most {@code limit} each of nodes and of workers. */
+  public List<Lost> lapsed(int limit) {
+    return db.autoCommit(tx -> tx.query(LAPSED, Claims::lost, limit, limit));
   }
 
-  private static Silent silent(ResultSet row) throws SQLException {
-    return new Silent(
+  private static Lost lost(ResultSet row) throws SQLException {
+    return new Lost(
         Sql.uuid(row, "id"),
         row.getString("node"),
         new Partition(row.getObject("partition", LocalDate.class)));
@@ -118,10 +118,10 @@ public final class Claims {
       """;
 
   /**
-   * What a node holds. What it does not know of itself is a claim whose answer never reached it.
+   * The claims of a node. If the node does not know one of them, its response was lost.
    */
-  public List<Silent> ofNode(String node) {
-    return db.ask(tx -> tx.query(OF_NODE, Claims::silent, node));
+  public List<Lost> ofNode(String node) {
+    return db.autoCommit(tx -> tx.query(OF_NODE, Claims::lost, node));
   }
 
   private static final String HELD =
@@ -178,20 +178,20 @@ public final class Claims {
       """;
 
   /**
-   * What a node left in its row.
+   * What the row of a lapsed node says.
    *
-   * @param suspects the tasks that it had begun to run apart from the others
+   * @param suspects the suspects that it had started
    */
   private record Lapsed(LostHolder.Holder holder, List<UUID> suspects) {
 
     static final Lapsed NO_NODE = new Lapsed(LostHolder.Holder.SILENT, List.of());
 
     /**
-     * Everything that had begun shares the blame. A suspect begins with its mark. Tasks that are no
-     * suspects yet are blamed also where suspects ran: otherwise a poison among them would stay
-     * unknown, and suspects would be dead of what it does.
+     * Every task that had started shares the blame. A suspect has started if it is marked. Tasks
+     * that are no suspects yet are blamed even if suspects ran next to them: otherwise a poison task
+     * among them would stay unknown, and the suspects would die for its crashes.
      */
-    LostHolder silenceFor(Held held) {
+    LostHolder lostHolderFor(Held held) {
       if (holder == LostHolder.Holder.SILENT) {
         return LostHolder.UNEXPLAINED;
       }
@@ -242,25 +242,25 @@ public final class Claims {
       """;
 
   /**
-   * Ends what a silent holder's claim holds, as decided for each of its tasks, unless the holder
-   * was faster. Keeps the claim if one of its tasks was renewed meanwhile, or was locked by another
-   * transaction: the next pass sees what became of it.
+   * Ends each task of a lost holder's claim as decided, unless the holder was faster. Keeps the
+   * claim if one of its tasks was renewed meanwhile or is locked by another transaction: the next
+   * pass decides about it.
    *
    * <p>Never waits for a task: a holder that comes back locks its tasks in another order, and then
-   * its claim. The claim's own row is locked last, as {@link Outcomes} says.
+   * its claim. The claim's own row is locked last: see the lock order in {@link Outcomes}.
    */
-  public Outcomes.Written reap(Silent silent, BiFunction<Held, LostHolder, Outcome> decide) {
-    return db.inTransaction(tx -> reap(tx, silent, decide));
+  public Outcomes.Written reap(Lost lost, BiFunction<Held, LostHolder, Outcome> decide) {
+    return db.inTransaction(tx -> reap(tx, lost, decide));
   }
 
-  public Outcomes.Written reap(Tx tx, Silent silent, BiFunction<Held, LostHolder, Outcome> decide) {
+  public Outcomes.Written reap(Tx tx, Lost lost, BiFunction<Held, LostHolder, Outcome> decide) {
     Optional<Lapsed> node =
-        silent.node() == null
+        lost.node() == null
             ? Optional.of(Lapsed.NO_NODE)
-            : tx.queryOne(STILL_LAPSED, Claims::lapsed, silent.node());
-    Optional<Row> claim = tx.queryOne(FIND, Claims::row, silent.claim());
+            : tx.queryOne(STILL_LAPSED, Claims::lapsed, lost.node());
+    Optional<Row> claim = tx.queryOne(FIND, Claims::row, lost.claim());
     if (node.isEmpty() || claim.isEmpty()) {
-      return new Outcomes.Written(Map.of()); // it has recovered, or somebody else was faster
+      return new Outcomes.Written(Map.of()); // the node has recovered, or another node was faster
     }
     Row row = claim.get();
     List<Outcomes.Ending> ends = new ArrayList<>();
@@ -271,19 +271,19 @@ public final class Claims {
             row.tenantColumn(),
             row.taskColumn(),
             row.id())) {
-      LostHolder silence = node.get().silenceFor(held);
+      LostHolder silence = node.get().lostHolderFor(held);
       ends.add(Outcomes.Ending.reaped(held, decide.apply(held, silence), silence.blamed()));
     }
-    Outcomes.Written written = endings.finishLapsed(tx, ends, WHO);
+    Outcomes.Written written = outcomes.finishLapsed(tx, ends, WHO);
     retireOrKeep(tx, row);
     return written;
   }
 
-  /** What is left of a claim. */
+  /** The tasks of a claim that are still running. */
   private record Left(int tasks, @Nullable Instant leaseUntil) {}
 
   private static void retireOrKeep(Tx tx, Row row) {
-    tx.query(LOCK, _ -> true, row.id()); // or a renewal could be overwritten that is not seen yet
+    tx.query(LOCK, _ -> true, row.id()); // otherwise a concurrent renewal could be overwritten
     Left left =
         tx.query(
                 Sql.forPartition(STILL_RUNNING, row.partition()),
@@ -314,7 +314,7 @@ public final class Claims {
       """;
 
   /**
-   * Removes those of the claims that hold nothing any more.
+   * Deletes the claims that hold no more tasks.
    *
    * @param ended how many tasks of each have just ended; in the order in which claims are locked
    */

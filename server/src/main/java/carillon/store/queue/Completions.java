@@ -20,15 +20,15 @@ import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The way nearly every task ends, so it does nothing else. The claim and this end are not written
- * as transitions: the row says them, and the view every_transition reads them there. Unless
- * somebody else than the holder ended it.
+ * Completes tasks, the way nearly every task ends, with as little work as possible. Unless another
+ * party than the holder ended the task, neither the claim nor the completion is inserted as a
+ * transition: the view every_transition reads both from the task's row.
  */
 final class Completions {
 
   /**
-   * Those of one claim and tenant that say the same are found by one walk along the key and not by
-   * one look-up each.
+   * Equal outcomes of one claim and tenant are updated by one index range scan instead of one lookup
+   * each.
    */
   private static final String COMPLETE =
       """
@@ -49,7 +49,7 @@ final class Completions {
           WHERE t.tenant = f.tenant
             AND t.id = ANY ((?::uuid[])[f.first:f.last])
             AND t.state = 'RUNNING'
-            AND t.fence = f.fence -- the fence: who lost its lease can no longer write
+            AND t.fence = f.fence -- the fence: a holder that lost its lease can no longer write
             AND t.claim = f.claim
           RETURNING t.tenant, t.id, t.partition, t.lane, t.attempt, t.fence, t.leased_by, t.finished_at,
                     t.concurrency_key, t.on_complete
@@ -73,8 +73,8 @@ final class Completions {
 
   private Completions() {}
 
-  /** What those have in common that one walk along the key can find. */
-  private record Alike(
+  /** What the tasks of one index range scan have in common. */
+  private record SameOutcome(
       TenantId tenant,
       Lease lease,
       @Nullable Integer status,
@@ -82,18 +82,18 @@ final class Completions {
       @Nullable String progress,
       @Nullable String request) {
 
-    /** The order in which they are locked; within each it is that of the key. */
-    static final Comparator<Alike> LOCKED =
-        Comparator.comparingInt((Alike alike) -> alike.tenant().value())
-            .thenComparing(alike -> alike.lease().claim())
-            .thenComparingInt(alike -> alike.lease().fence())
-            .thenComparing(Alike::status, nullsFirst(naturalOrder()))
-            .thenComparing(Alike::output, nullsFirst(naturalOrder()))
-            .thenComparing(Alike::progress, nullsFirst(naturalOrder()))
-            .thenComparing(Alike::request, nullsFirst(naturalOrder()));
+    /** The order in which groups of tasks are locked; within a group it is the order of the key. */
+    static final Comparator<SameOutcome> LOCK_ORDER =
+        Comparator.comparingInt((SameOutcome outcome) -> outcome.tenant().value())
+            .thenComparing(outcome -> outcome.lease().claim())
+            .thenComparingInt(outcome -> outcome.lease().fence())
+            .thenComparing(SameOutcome::status, nullsFirst(naturalOrder()))
+            .thenComparing(SameOutcome::output, nullsFirst(naturalOrder()))
+            .thenComparing(SameOutcome::progress, nullsFirst(naturalOrder()))
+            .thenComparing(SameOutcome::request, nullsFirst(naturalOrder()));
 
-    static Alike of(Outcomes.Ending ending) {
-      return new Alike(
+    static SameOutcome of(Outcomes.Ending ending) {
+      return new SameOutcome(
           ending.tenant(),
           ending.lease(),
           ending.status(),
@@ -104,41 +104,41 @@ final class Completions {
   }
 
   /**
-   * Some that are alike, side by side among all of them.
+   * The tasks of one outcome: a slice of all task ids.
    *
-   * @param first the place of the first of them, counted from 1 as PostgreSQL does
+   * @param first index of the first task, counted from 1 as in PostgreSQL
    */
-  private record Stretch(Alike alike, int first, int last) {}
+  private record Slice(SameOutcome outcome, int first, int last) {}
 
-  /** Writes those that are still held as they say, and returns them. */
+  /** Completes the tasks that are still held under the given lease, and returns them. */
   static List<Outcomes.Done> write(
       Tx tx, Partition partition, List<Outcomes.Ending> endings, String who) {
     if (endings.isEmpty()) {
       return List.of();
     }
-    Map<Alike, List<TaskId>> groups = new TreeMap<>(Alike.LOCKED);
+    Map<SameOutcome, List<TaskId>> groups = new TreeMap<>(SameOutcome.LOCK_ORDER);
     for (Outcomes.Ending ending : endings) {
-      groups.computeIfAbsent(Alike.of(ending), _ -> new ArrayList<>()).add(ending.id());
+      groups.computeIfAbsent(SameOutcome.of(ending), _ -> new ArrayList<>()).add(ending.id());
     }
     List<TaskId> ids = new ArrayList<>(endings.size());
-    List<Stretch> stretches = new ArrayList<>(groups.size());
+    List<Slice> slices = new ArrayList<>(groups.size());
     groups.forEach(
-        (alike, some) -> {
-          stretches.add(new Stretch(alike, ids.size() + 1, ids.size() + some.size()));
+        (outcome, some) -> {
+          slices.add(new Slice(outcome, ids.size() + 1, ids.size() + some.size()));
           ids.addAll(some);
         });
     return tx.query(
         Sql.forPartition(COMPLETE, partition),
         row -> done(row, partition),
-        Column.ints(stretches, each -> each.alike().tenant().value()),
-        Column.ints(stretches, each -> each.alike().lease().fence()),
-        Column.uuids(stretches, each -> each.alike().lease().claim()),
-        Column.shorts(stretches, each -> each.alike().status()),
-        Column.texts(stretches, each -> each.alike().output()),
-        Column.texts(stretches, each -> each.alike().progress()),
-        Column.texts(stretches, each -> each.alike().request()),
-        Column.ints(stretches, Stretch::first),
-        Column.ints(stretches, Stretch::last),
+        Column.ints(slices, each -> each.outcome().tenant().value()),
+        Column.ints(slices, each -> each.outcome().lease().fence()),
+        Column.uuids(slices, each -> each.outcome().lease().claim()),
+        Column.shorts(slices, each -> each.outcome().status()),
+        Column.texts(slices, each -> each.outcome().output()),
+        Column.texts(slices, each -> each.outcome().progress()),
+        Column.texts(slices, each -> each.outcome().request()),
+        Column.ints(slices, Slice::first),
+        Column.ints(slices, Slice::last),
         Column.uuids(ids, TaskId::value),
         who,
         who);

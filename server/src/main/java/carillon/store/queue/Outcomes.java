@@ -19,13 +19,14 @@ import carillon.store.db.Db;
 import carillon.store.db.Sql;
 import carillon.store.db.Transitions;
 import carillon.store.db.Tx;
+import carillon.store.tasks.Counters;
+import carillon.store.tasks.Counters.ClaimEnd;
 import carillon.store.tasks.Tasks;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Comparator;
-import java.util.EnumMap;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -33,19 +34,16 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.UUID;
-import java.util.concurrent.atomic.LongAdder;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Persists outcomes. Whatever ends a claim comes through here: the completer's batches, workers'
- * reports and the reaper. What was completed is written by {@link Completions}, everything else by
- * the one fenced statement below.
+ * Saves the outcomes of claims: the completer's batches, workers' reports and the reaper's
+ * decisions. {@link Completions} saves completed tasks, the fenced statement below all others.
  *
- * <p><b>Lock order.</b> Every transaction that locks several of these takes them in this order, so
- * that no two of them wait for each other: the row of the node; tasks, partition by partition;
- * concurrency keys; dead letters and their groups; the catalog; rows of claims, by partition and
- * id. The reaper alone comes with a node's row, and never waits for a task ({@link Claims#reap}).
- * {@code LockOrderTest} runs each pair of them into each other.
+ * <p><b>Lock order.</b> To avoid deadlocks, every transaction takes its locks in this order: the
+ * row of the node; tasks, partition by partition; concurrency keys; dead letters and their groups;
+ * the catalog; rows of claims, by partition and id. Only the reaper locks a node's row, and it never
+ * waits for a task ({@link Claims#reap}). {@code LockOrderTest} runs every pair concurrently.
  */
 public final class Outcomes {
 
@@ -54,47 +52,25 @@ public final class Outcomes {
   private final Agenda agenda;
   private final CallbackTasks callbacks;
   private final Alerts alerts;
+  private final Counters counters;
 
-  private final Map<Ended, LongAdder> counts = new EnumMap<>(Ended.class);
-  private final Map<FailureKind, LongAdder> failures = new EnumMap<>(FailureKind.class);
-
-  public Outcomes(Db db, Catalog catalog, Agenda agenda, Tasks tasks, Alerts alerts) {
+  public Outcomes(
+      Db db, Catalog catalog, Agenda agenda, Tasks tasks, Alerts alerts, Counters counters) {
     this.db = db;
     this.catalog = catalog;
     this.agenda = agenda;
-    this.callbacks = new CallbackTasks(db, catalog, tasks);
+    this.callbacks = new CallbackTasks(db, catalog, tasks, counters);
     this.alerts = alerts;
-    for (Ended ended : Ended.values()) {
-      counts.put(ended, new LongAdder());
-    }
-    for (FailureKind kind : FailureKind.values()) {
-      failures.put(kind, new LongAdder());
-    }
-  }
-
-  /** How many claims have ended so through this process. */
-  public long count(Ended ended) {
-    LongAdder count = counts.get(ended);
-    return count == null ? 0 : count.sum();
-  }
-
-  /** How many attempts have failed so, whoever said so through this process. */
-  public long count(FailureKind kind) {
-    LongAdder count = failures.get(kind);
-    return count == null ? 0 : count.sum();
-  }
-
-  /** How many callbacks this process has made. */
-  public long callbacks() {
-    return callbacks.made();
+    this.counters = counters;
   }
 
   /**
-   * One claim of one task about to end.
+   * The end of one task's claim, to be saved.
    *
    * @param type may be unknown where it is completed
-   * @param request what was sent, without secrets; null if nothing was, or if that is not known
-   * @param blamed whether its node may have died of it
+   * @param request the request that was sent, without secrets; null if there was none or it is
+   *     unknown
+   * @param blamed whether the task may have crashed its node
    */
   record Ending(
       TenantId tenant,
@@ -124,9 +100,9 @@ public final class Outcomes {
     }
 
     /**
-     * Whether its attempt has shown that nodes do not die of it: the target had it, and somebody
-     * lived to report that. An attempt that did not get there shows nothing, because what kills the
-     * node may be the answer.
+     * Whether the attempt has shown that the task does not crash nodes: the target received it, and
+     * the node survived the response. An attempt that did not reach the target shows nothing, because
+     * the response may be what crashes the node.
      */
     private boolean isCleared() {
       return outcome instanceof Outcome.RetryAt(_, var failure)
@@ -170,9 +146,9 @@ public final class Outcomes {
   }
 
   /**
-   * Each statement locks in one order, so that two of its batches hardly ever wait for each other.
-   * Completions have an order of their own: should one batch of each kind want the same tasks in
-   * turns, PostgreSQL ends one of them after a second, and it is run again.
+   * Each statement locks in one order, so that its batches hardly ever deadlock. Completions have
+   * another order: if a batch of each kind wants the same tasks, PostgreSQL aborts one of them after
+   * a second, and it is retried.
    */
   private static final Comparator<Ending> BY_ID = Comparator.comparing(each -> each.id().value());
 
@@ -215,7 +191,7 @@ public final class Outcomes {
           WHERE t.tenant = f.tenant
             AND t.id = f.id
             AND t.state = 'RUNNING'
-            AND t.fence = f.fence -- the fence: who lost its lease can no longer write
+            AND t.fence = f.fence -- the fence: a holder that lost its lease can no longer write
             AND t.claim = f.claim
             AND (NOT ? OR t.lease_until IS NULL OR t.lease_until < clock_timestamp())
           RETURNING t.tenant, t.id, t.partition, t.lane, t.state, t.ready_at, t.attempt, t.fence, t.leased_by, t.started_at,
@@ -265,29 +241,19 @@ public final class Outcomes {
       """;
 
   /**
-   * What was written of a batch.
+   * The result of saving a batch.
    *
-   * @param states of those that were; the others had lost their lease, and nothing was written for
-   *     them
+   * @param states the new states of the saved tasks; the others had lost their lease
    */
   public record Written(Map<TaskId, TaskState> states) {}
-
-  /** How claims end; counted for everybody who ends them here. */
-  public enum Ended {
-    COMPLETED,
-    RETRIED,
-    RELEASED,
-    DEAD,
-    CANCELLED
-  }
 
   private record Letter(@Nullable Integer status, @Nullable String error, @Nullable String key) {}
 
   /**
-   * One that was written.
+   * A saved task.
    *
-   * @param callback of its own, for the end that it has come to
-   * @param letter what its dead letter says, if it died
+   * @param callback the task's own callback for its new state
+   * @param letter its dead letter, if it is dead
    */
   record Done(
       TaskId id,
@@ -339,12 +305,12 @@ public final class Outcomes {
       return released;
     }
 
-    private Ended ended() {
+    private ClaimEnd end() {
       return switch (state) {
-        case COMPLETED -> Ended.COMPLETED;
-        case DEAD -> Ended.DEAD;
-        case CANCELLED -> Ended.CANCELLED;
-        case PENDING, RUNNING, EXPIRED -> released ? Ended.RELEASED : Ended.RETRIED;
+        case COMPLETED -> ClaimEnd.COMPLETED;
+        case DEAD -> ClaimEnd.DEAD;
+        case CANCELLED -> ClaimEnd.CANCELLED;
+        case PENDING, RUNNING, EXPIRED -> released ? ClaimEnd.RELEASED : ClaimEnd.RETRIED;
       };
     }
   }
@@ -371,13 +337,13 @@ public final class Outcomes {
     return written;
   }
 
-  /** Writes what the holders say of their claims. */
+  /** Saves outcomes that the holders report. */
   Written finish(Tx tx, List<Ending> endings, String who) {
     return finish(tx, endings, who, false);
   }
 
   /**
-   * Ends claims whose holders are silent, as far as their time is still over when it is written.
+   * Ends claims of lost holders whose lease has still lapsed at the time of the write.
    */
   Written finishLapsed(Tx tx, List<Ending> endings, String who) {
     return finish(tx, endings, who, true);
@@ -405,7 +371,7 @@ public final class Outcomes {
       bury(tx, dead);
       alerts.raise(tx, dead);
     }
-    // Last, because it locks the catalog: whoever needs a new lane from here on would wait for us.
+    // Last, because it locks the catalog: transactions that need a new lane wait for this commit.
     endings.stream()
         .filter(ending -> ending.outcome() instanceof Outcome.Dead(_, var pauses) && pauses)
         .filter(ending -> states.containsKey(ending.id()))
@@ -433,22 +399,14 @@ public final class Outcomes {
   }
 
   private void note(Done done) {
-    LongAdder count = counts.get(done.ended());
-    if (count != null) {
-      count.increment();
-    }
-    if (done.failure() != null) {
-      LongAdder failed = failures.get(FailureKind.valueOf(done.failure()));
-      if (failed != null) {
-        failed.increment();
-      }
-    }
+    counters.addEnd(
+        done.end(), done.failure() == null ? null : FailureKind.valueOf(done.failure()));
     if (done.readyAt() != null) {
       agenda.note(done.partition(), done.lane(), done.readyAt());
     }
     if (done.keyed()) {
       Lane lane = catalog.lane(done.lane());
-      // Whoever waits for the key was stepped over, so look from the head.
+      // Tasks that wait for this key were skipped, so the lane is read again from its head.
       catalog
           .lanes(lane.tenant(), lane.type())
           .forEach(each -> agenda.note(done.partition(), each.id(), Instant.EPOCH));

@@ -39,17 +39,18 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The queue as the workers of one tenant see it: an engine outside the process. Claims with the
- * statement that engines claim with, and ends with the one that they end with.
+ * The queue for the workers of one tenant. Workers claim and finish tasks with the same statements
+ * as the engine.
  */
 public final class PullQueue {
 
-  /** Tasks also come from other nodes, which do not wake ours. */
-  private static final Duration SWEEP = Duration.ofSeconds(1);
+  /** Tasks created on other nodes raise no signal here, so waiting workers also sweep. */
+  private static final Duration SWEEP_INTERVAL = Duration.ofSeconds(1);
 
   private final Catalog catalog;
   private final WorkQueue queue;
-  private final Outcomes endings;
+  private final QueueSweep sweep;
+  private final Outcomes outcomes;
   private final Claims claims;
   private final Agenda agenda;
   private final DbClock clock;
@@ -57,21 +58,21 @@ public final class PullQueue {
   public PullQueue(
       Catalog catalog,
       WorkQueue queue,
-      Outcomes endings,
+      QueueSweep sweep,
+      Outcomes outcomes,
       Claims claims,
       Agenda agenda,
       DbClock clock) {
     this.catalog = catalog;
     this.queue = queue;
-    this.endings = endings;
+    this.sweep = sweep;
+    this.outcomes = outcomes;
     this.claims = claims;
     this.agenda = agenda;
     this.clock = clock;
-    agenda.whenEarlier(this::wake);
-    catalog.whenChanged(this::wake);
   }
 
-  /** Lets all who wait for work look again. */
+  /** Wakes all callers of {@link #awaitWork}. */
   public synchronized void wake() {
     notifyAll();
   }
@@ -89,9 +90,9 @@ public final class PullQueue {
   }
 
   /**
-   * Claims what is due, the most urgent lanes first.
+   * Claims due tasks, the most urgent lanes first.
    *
-   * @param lease null means each type's own
+   * @param lease null for the lease of each type
    */
   public List<ClaimedTask> claim(
       Tx tx,
@@ -109,7 +110,7 @@ public final class PullQueue {
     List<ClaimedTask> claimed = new ArrayList<>();
     try {
       while (claimed.size() < max) {
-        // One lane at a time: what this claim does not need, others may have at the same moment.
+        // One lane at a time, so that concurrent claims can take the other lanes.
         Optional<Agenda.Entry> next =
             agenda.takeFirstDue(
                 now,
@@ -129,7 +130,7 @@ public final class PullQueue {
       }
       return claimed;
     } catch (RuntimeException e) {
-      tried.forEach(this::note); // whoever tries again finds them
+      tried.forEach(this::note); // so that the next claim finds them
       throw e;
     }
   }
@@ -144,21 +145,21 @@ public final class PullQueue {
   }
 
   /**
-   * Waits until a claim for these types is worth trying again: something new, something become due,
-   * or at the latest after a second, because tasks also come from other nodes.
+   * Waits until a claim for these types may succeed: a task was created or became due, or a second
+   * has passed, because other nodes create tasks, too.
    *
-   * @param enough ends the wait too; who changes its answer calls {@link #wake}
+   * @param enough also ends the wait; call {@link #wake} after changing its result
    */
   public void awaitWork(
       TenantId tenant, List<String> types, Duration atMost, BooleanSupplier enough)
       throws InterruptedException {
-    queue.sweepAfter(SWEEP, clock.instant().plus(SWEEP));
-    Duration patience = atMost.compareTo(SWEEP) < 0 ? atMost : SWEEP;
-    long end = System.nanoTime() + patience.toNanos();
+    sweep.sweepAfter(SWEEP_INTERVAL, clock.instant().plus(SWEEP_INTERVAL));
+    Duration maxWait = atMost.compareTo(SWEEP_INTERVAL) < 0 ? atMost : SWEEP_INTERVAL;
+    long end = System.nanoTime() + maxWait.toNanos();
     synchronized (this) {
-      // Looked at under the monitor that wake() needs: what is noted from here on ends the wait.
-      // What is noted for others does not.
-      for (long left = patience.toNanos(); left > 0; left = end - System.nanoTime()) {
+      // Checked while holding the monitor that wake() needs, so no wake-up is missed. Entries of
+      // other lanes wake this thread, too, but do not end the wait.
+      for (long left = maxWait.toNanos(); left > 0; left = end - System.nanoTime()) {
         Instant earliest = agenda.earliest(lanes(tenant, types)::containsKey);
         long untilDue =
             earliest == null ? left : Duration.between(clock.instant(), earliest).toNanos();
@@ -178,7 +179,7 @@ public final class PullQueue {
       WHERE day = ANY (?)
       """;
 
-  /** Only partitions that exist: an id can name any day. */
+  /** Only existing partitions: an id from a client can name any day. */
   private static <T> Map<Partition, List<T>> byPartition(
       Tx tx, List<T> items, Function<T, TaskId> id) {
     Map<Partition, List<T>> byPartition = new TreeMap<>();
@@ -206,11 +207,11 @@ public final class PullQueue {
       """;
 
   /**
-   * Per report, in order: whether it was accepted. What names a lease that is not current changes
-   * nothing; of two reports about one task the first counts.
+   * Returns for each report whether it was accepted. A report with a stale lease changes nothing;
+   * the first of two reports about one task counts.
    *
-   * @param types that the caller may touch, none means all; what is of another is not current for
-   *     it
+   * @param types the types that the caller may touch; empty for all. Tasks of other types count as
+   *     stale
    */
   public List<Boolean> report(
       Tx tx, TenantId tenant, List<WorkReport> reports, List<String> types, String who) {
@@ -220,9 +221,8 @@ public final class PullQueue {
         .forEach(
             (partition, some) ->
                 accepted.putAll(current(tx, tenant, partition, some, types, ends)));
-    // The tasks of all partitions before any claim: that is the order in which everybody locks
-    // them.
-    accepted.keySet().retainAll(endings.finish(tx, ends, who).states().keySet());
+    // The tasks of all partitions before any claim: see the lock order in Outcomes.
+    accepted.keySet().retainAll(outcomes.finish(tx, ends, who).states().keySet());
     retireOver(tx, accepted.values());
     List<Boolean> results = new ArrayList<>();
     for (WorkReport report : reports) {
@@ -241,7 +241,7 @@ public final class PullQueue {
     ended.forEach((partition, claims) -> Claims.retireOver(tx, partition, claims));
   }
 
-  /** The reports that name the current lease of their task; adds what each of them ends. */
+  /** The reports with the current lease of their task; adds the outcome of each to {@code ends}. */
   private Map<TaskId, WorkReport> current(
       Tx tx,
       TenantId tenant,
@@ -252,8 +252,8 @@ public final class PullQueue {
     Set<TaskId> once = new HashSet<>();
     Set<TaskId> again = new HashSet<>();
     reports.stream().map(WorkReport::id).filter(id -> !once.add(id)).forEach(again::add);
-    // That a task was completed can be written without a look at it: the fence decides. Unless
-    // there is more than one report about it, of which the one with the current lease counts.
+    // A completion needs no read: the fence decides. Unless there are several reports about the
+    // task, of which the one with the current lease counts.
     Predicate<WorkReport> isPlain =
         report ->
             types.isEmpty()
@@ -326,7 +326,7 @@ public final class PullQueue {
   /**
    * One lease to renew.
    *
-   * @param progress free text shown with the task; null leaves what there is
+   * @param progress free text shown with the task; null leaves it unchanged
    */
   public record Renewal(TaskId id, Lease lease, @Nullable String progress) {
 
@@ -335,7 +335,7 @@ public final class PullQueue {
     }
   }
 
-  /** What became of a renewal. */
+  /** The result of a renewal. */
   public enum Renewed {
     RENEWED,
     STALE,
@@ -343,7 +343,11 @@ public final class PullQueue {
     CANCELLED
   }
 
-  /** Where a lease now ends; null unless renewed. */
+  /**
+   * The result of one renewal.
+   *
+   * @param leaseUntil the new end of the lease; null unless renewed
+   */
   public record RenewResult(Renewed renewed, @Nullable Instant leaseUntil) {}
 
   private static final String RENEW =
@@ -369,10 +373,10 @@ public final class PullQueue {
       RETURNING t.id, t.claim, t.lease_until, t.cancel_requested
       """;
 
-  // A shorter lease must be looked at sooner; a longer one is found out when the old end comes.
-  private static final String LOOK_SOONER =
+  // The reaper must check a shortened lease sooner. It notices an extended one at the old end.
+  private static final String CHECK_SOONER =
       """
-      /* PullQueue.lookSooner */
+      /* PullQueue.checkSooner */
       UPDATE carillon.claim c
       SET lease_until = n.lease_until
       FROM unnest(?::uuid[], ?::timestamptz[]) AS n (claim, lease_until)
@@ -381,9 +385,9 @@ public final class PullQueue {
       """;
 
   /**
-   * Per renewal, in order.
+   * Renews leases; the results are in the order of the renewals.
    *
-   * @param types that the caller may touch; what is of another is stale for it
+   * @param types the types that the caller may touch; tasks of other types count as stale
    */
   public List<RenewResult> renew(
       Tx tx,
@@ -403,9 +407,9 @@ public final class PullQueue {
         .forEach(
             (partition, some) ->
                 renewed.putAll(renew(tx, tenant, partition, some, lanes, lease, ends)));
-    if (!ends.isEmpty()) { // after the tasks of all partitions, and in the order of retireOver
+    if (!ends.isEmpty()) { // after the tasks of all partitions: see the lock order in Outcomes
       tx.update(
-          LOOK_SOONER,
+          CHECK_SOONER,
           Column.uuids(ends, Map.Entry::getKey),
           Column.instants(ends, Map.Entry::getValue));
     }

@@ -1,31 +1,24 @@
 package carillon.store.queue;
 
-import static java.util.stream.Collectors.joining;
-
 import carillon.model.Partition;
 import carillon.model.TaskId;
 import carillon.model.TenantId;
 import carillon.model.target.Target;
 import carillon.model.task.ClaimedTask;
-import carillon.model.task.DayRange;
 import carillon.model.task.Lane;
 import carillon.model.task.Lease;
 import carillon.model.task.RetryPolicy;
-import carillon.model.task.TaskState;
 import carillon.model.task.TaskType;
 import carillon.store.catalog.Catalog;
-import carillon.store.catalog.Partitions;
 import carillon.store.db.Column;
 import carillon.store.db.Db;
 import carillon.store.db.Json;
 import carillon.store.db.Sql;
-import carillon.store.db.Transitions;
 import carillon.store.db.Tx;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.time.Instant;
-import java.time.LocalDate;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -34,43 +27,23 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.UUID;
-import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The queue across all tenants: what is waiting, and the claim that takes it. How a claim ends is
- * in {@link Outcomes}.
+ * The queue across all tenants: the claim that takes due tasks. {@link QueueSweep} finds the lanes
+ * to claim from, and {@link Outcomes} ends a claim.
  */
 public final class WorkQueue {
 
-  private static final int FULL_SWEEP = 10;
-  private static final int FULL_SWEEP_UNTOLD = 2;
-
-  /** Every sweep looks at a partition from so long before its day on. */
-  private static final Duration BEFORE_ITS_DAY = Duration.ofMinutes(1);
-
-  /** Partitions that one statement looks for expired tasks in: it locks all of them. */
-  private static final int EXPIRED_TOGETHER = 16;
-
-  /** Of payloads in one claim: they are held in memory several times until they are delivered. */
+  /** Payload bytes per claim: they are in memory several times until they are delivered. */
   private static final long MAX_BYTES = 16 << 20;
 
   private final Db db;
   private final Catalog catalog;
-  private final Partitions partitions;
-  private final Agenda agenda;
-  private final AtomicInteger sweeps = new AtomicInteger();
-  private final AtomicInteger expiries = new AtomicInteger();
-  private volatile int fullSweep = FULL_SWEEP;
-  private @Nullable Long sweptAt; // guarded by this
-  private volatile Set<Partition> open = Set.of(); // at the last sweep
-  private volatile Set<Partition> swept = Set.of(); // of those, since they are open
 
-  public WorkQueue(Db db, Catalog catalog, Partitions partitions, Agenda agenda) {
+  public WorkQueue(Db db, Catalog catalog) {
     this.db = db;
     this.catalog = catalog;
-    this.partitions = partitions;
-    this.agenda = agenda;
   }
 
   /**
@@ -80,32 +53,6 @@ public final class WorkQueue {
    * @param lease how long each is held without renewal; null where the node's own lease covers it
    */
   public record Quota(Lane lane, int tasks, Instant from, @Nullable Duration lease) {}
-
-  // For each lane its earliest waiting task, found by jumping from lane to lane in the index.
-  private static final String SWEEP =
-      """
-      /* WorkQueue.sweep */
-      WITH RECURSIVE head AS (
-          (SELECT lane, ready_at
-           FROM carillon.task_{partition}
-           WHERE ready_at IS NOT NULL
-           ORDER BY lane, ready_at
-           LIMIT 1)
-          UNION ALL
-          SELECT next.lane, next.ready_at
-          FROM head
-          CROSS JOIN LATERAL (
-              SELECT lane, ready_at
-              FROM carillon.task_{partition}
-              WHERE ready_at IS NOT NULL
-                AND lane > head.lane
-              ORDER BY lane, ready_at
-              LIMIT 1
-          ) next
-      )
-      SELECT lane, ready_at
-      FROM head
-      """;
 
   private static final String SUSPECTS =
       """
@@ -118,18 +65,18 @@ public final class WorkQueue {
           WHERE t.lane = line.lane
             AND t.ready_at BETWEEN line.from_at AND (SELECT clock_timestamp())
           ORDER BY t.ready_at
-          LIMIT ? -- what else waits in the lane has no end
+          LIMIT ? -- the lane may be very long
       ) t
       GROUP BY line.lane
       """;
 
   /**
-   * How many tasks that a node may have died of wait in these lanes of a partition, among the first
-   * so many of each.
+   * Counts the suspects that wait in these lanes of a partition, among the first {@code limit} tasks
+   * of each lane.
    */
   public Map<Integer, Integer> suspects(Partition partition, List<Agenda.Entry> lanes, int limit) {
     Map<Integer, Integer> counts = new HashMap<>();
-    db.ask(
+    db.autoCommit(
         tx ->
             tx.query(
                 Sql.forPartition(SUSPECTS, partition),
@@ -149,7 +96,7 @@ public final class WorkQueue {
       WHERE t.cancel_requested
       """;
 
-  /** Which of these claimed tasks somebody asked to cancel after they were claimed. */
+  /** The claimed tasks whose cancel was requested after the claim. */
   public Set<TaskId> cancelRequested(List<ClaimedTask> tasks) {
     Map<Partition, List<ClaimedTask>> byPartition = new TreeMap<>();
     tasks.forEach(
@@ -159,7 +106,7 @@ public final class WorkQueue {
     byPartition.forEach(
         (partition, held) ->
             requested.addAll(
-                db.ask(
+                db.autoCommit(
                     tx ->
                         tx.query(
                             Sql.forPartition(CANCEL_REQUESTED, partition),
@@ -169,74 +116,8 @@ public final class WorkQueue {
     return requested;
   }
 
-  /** Sweeps unless somebody in this process did so within the interval. */
-  public void sweepAfter(Duration interval, Instant openBy) {
-    synchronized (this) {
-      long now = System.nanoTime();
-      if (sweptAt != null && now - sweptAt < interval.toNanos()) {
-        return;
-      }
-      sweptAt = now;
-    }
-    sweep(openBy);
-  }
-
   /**
-   * Notes in the agenda whatever waits in the partitions that are open by then. One before
-   * yesterday, or one that was opened before its day, in which nothing is known to be due is looked
-   * at when it is new here and every tenth time only: who makes something due in it notes it, be it
-   * in a lane of another node, and tells that node.
-   */
-  public void sweep(Instant openBy) {
-    Partition yesterday = Partition.of(openBy.minus(Duration.ofDays(1)));
-    Partition today = Partition.of(openBy.plus(BEFORE_ITS_DAY));
-    Set<Partition> shared =
-        new HashSet<>(DayRange.sharedAt(openBy)); // may have tasks of today as well
-    shared.addAll(DayRange.sharedAt(openBy.minus(Duration.ofDays(1))));
-    Set<Partition> due = agenda.partitionsDueBy(openBy);
-    boolean isFull = sweeps.getAndIncrement() % fullSweep == 0;
-    List<Partition> opened = partitions.open(openBy);
-    Set<Partition> before = swept;
-    Set<Partition> all = Set.copyOf(opened);
-    open = all;
-    for (Partition partition : opened) {
-      boolean isRecent =
-          shared.contains(partition)
-              || (partition.compareTo(yesterday) >= 0 && partition.compareTo(today) <= 0);
-      // Until a partition was seen to be open, what others told of it was not believed.
-      if (isFull || isRecent || due.contains(partition) || !before.contains(partition)) {
-        sweepPartition(partition);
-      }
-    }
-    swept = all;
-  }
-
-  /**
-   * From now on every second sweep looks at all open partitions: other nodes tell this one nothing.
-   */
-  public void isToldNothing() {
-    fullSweep = FULL_SWEEP_UNTOLD;
-  }
-
-  /** Whether a sweep has seen that something in this partition may be due. */
-  public boolean isOpen(Partition partition) {
-    return open.contains(partition);
-  }
-
-  private void sweepPartition(Partition partition) {
-    agenda.swept(
-        partition,
-        db.ask(
-            tx ->
-                tx.query(
-                    Sql.forPartition(SWEEP, partition),
-                    row ->
-                        new Agenda.Entry(
-                            partition, row.getInt("lane"), Sql.requiredInstant(row, "ready_at")))));
-  }
-
-  /**
-   * Claims due tasks of one partition: locks them, skipping what others are claiming, and makes
+   * Claims due tasks of one partition: locks them, skipping rows that other claims lock, and makes
    * them RUNNING.
    */
   private static final String CLAIM_DUE =
@@ -256,7 +137,7 @@ public final class WorkQueue {
               FROM carillon.task_{partition} t
               WHERE t.lane = line.lane
                 AND t.ready_at >= line.from_at
-                AND t.ready_at <= (SELECT clock_timestamp()) -- asked once, so that the index can use it
+                AND t.ready_at <= (SELECT clock_timestamp()) -- read once, so that the index can use it
                 AND (t.expires_at IS NULL OR t.attempt > 0 OR t.expires_at > clock_timestamp())
                 AND (t.crashes IS NULL OR ? > 0)
                 AND (t.concurrency_key IS NULL
@@ -277,7 +158,7 @@ public final class WorkQueue {
                   ORDER BY t.ready_at
                   LIMIT 1) AS next_at
           FROM line
-      ), keyed AS ( -- who gets the key among those that want it now, here or in another claim
+      ), keyed AS ( -- decides between tasks with the same key, in this claim and in others
           INSERT INTO carillon.running_key (tenant, type, key, task)
           SELECT due.tenant, due.type, due.concurrency_key, due.id
           FROM due
@@ -336,19 +217,19 @@ public final class WorkQueue {
       """;
 
   /**
-   * What one claim took, and what is left.
+   * The tasks of a claim.
    *
-   * @param next per lane that was asked: when to come back, if anything is known to wait there
+   * @param next per lane: when to claim again, if tasks are known to wait there
    */
   public record Claim(List<ClaimedTask> tasks, Map<Integer, Instant> next) {}
 
   /**
-   * In whose name tasks are claimed, and what is read of them.
+   * The holder of the claimed tasks, and whether their payload is read.
    *
-   * @param claim names the claim, so that it can be found if the answer is lost
-   * @param node whose lease covers the tasks; null if each task has a lease of its own
+   * @param claim the id of the claim, by which it is found if the response is lost
+   * @param node the node whose lease covers the tasks; null if each task has its own lease
    * @param holder shown as the holder of the tasks
-   * @param maxSuspects how many tasks may be claimed that a node may have died of
+   * @param maxSuspects how many suspects may be claimed
    * @param withPayload whether payloads are read; then they must fit into memory
    */
   public record Claimant(
@@ -374,7 +255,7 @@ public final class WorkQueue {
     }
   }
 
-  /** What the claim statement said of one lane: how many rows it locked, and the last of them. */
+  /** The rows that the claim statement locked in one lane, and the last of them. */
   private static final class Reached {
     private int rows;
     private Instant last = Instant.MIN;
@@ -437,7 +318,7 @@ public final class WorkQueue {
         claimant.maxSuspects());
     tasks.forEach(task -> keyed.remove(task.id().value()));
     if (!keyed.isEmpty()) {
-      // Changed by somebody between our look and our lock, so not taken; the key must not stay.
+      // The row changed between snapshot and lock, so it was not claimed; its key must be freed.
       tx.update(FREE_KEYS, Column.uuids(keyed, id -> id));
     }
     for (Quota quota : quotas) {
@@ -495,109 +376,5 @@ public final class WorkQueue {
         type.statuses(),
         row.getString("schedule"),
         Sql.instant(row, "fire_at"));
-  }
-
-  private static final String EXPIRE =
-      """
-      /* WorkQueue.expireDue */
-      WITH late AS MATERIALIZED (
-          SELECT t.tenant, t.id
-          FROM carillon.task_{partition} t
-          WHERE t.expires_at <= (SELECT clock_timestamp())
-            AND t.ready_at IS NOT NULL
-            AND t.attempt = 0
-          ORDER BY t.expires_at
-          LIMIT ?
-          FOR UPDATE OF t SKIP LOCKED
-      ), expired AS (
-          UPDATE carillon.task_{partition} t
-          SET state = 'EXPIRED',
-              ready_at = NULL,
-              finished_at = clock_timestamp(),
-              version = t.version + 1
-          FROM late
-          WHERE t.tenant = late.tenant
-            AND t.id = late.id
-            AND t.state = 'PENDING'
-          RETURNING t.tenant, t.id, t.partition, t.lane, t.attempt, t.fence
-      ), trail AS (
-          INSERT INTO carillon.transition_{partition} (tenant, task, partition, at, from_state, to_state, fence, who)
-          SELECT tenant, id, partition, clock_timestamp(), 'PENDING', 'EXPIRED', fence, 'carillon'
-          FROM expired
-      )
-      SELECT id, lane, attempt
-      FROM expired
-      """;
-
-  // Through the parent, so that one look finds the partitions with something to do. They are
-  // constants:
-  // the planner leaves out all others before they are locked.
-  private static final String LATE_PARTITIONS =
-      """
-      /* WorkQueue.latePartitions */
-      SELECT DISTINCT partition
-      FROM (
-          SELECT partition
-          FROM carillon.task
-          WHERE partition = ANY ('{{days}}'::date[])
-            AND expires_at <= (SELECT clock_timestamp())
-            AND ready_at IS NOT NULL
-            AND attempt = 0
-          ORDER BY expires_at
-          LIMIT ?
-      ) late
-      """;
-
-  /**
-   * Where nothing waited when statistics were taken, the planner believes that the whole queue is
-   * read sooner than the index of what expires. It would have to sort then.
-   */
-  private static final String BY_EXPIRY =
-      """
-      /* WorkQueue.byExpiry */
-      SET LOCAL enable_sort = off
-      """;
-
-  /**
-   * Ends tasks that were not started in time, also where nobody claims; says how many. Nothing
-   * expires before it is due, so only open partitions are looked at, and most old ones every tenth
-   * time.
-   */
-  public int expireDue(int limit) {
-    List<Partition> open = partitions.openNow(expiries.getAndIncrement() % FULL_SWEEP == 0);
-    int expired = 0;
-    for (int from = 0; from < open.size(); from += EXPIRED_TOGETHER) {
-      List<Partition> next = open.subList(from, Math.min(open.size(), from + EXPIRED_TOGETHER));
-      for (Partition partition : db.inTransaction(tx -> latePartitions(tx, next, limit))) {
-        expired += db.inTransaction(tx -> expire(tx, partition, limit));
-      }
-    }
-    return expired;
-  }
-
-  private static List<Partition> latePartitions(Tx tx, List<Partition> partitions, int limit) {
-    tx.update(BY_EXPIRY);
-    String days =
-        partitions.stream().map(partition -> partition.day().toString()).collect(joining(","));
-    return tx.query(
-        LATE_PARTITIONS.replace("{days}", days),
-        row -> new Partition(row.getObject("partition", LocalDate.class)),
-        limit);
-  }
-
-  private static int expire(Tx tx, Partition partition, int limit) {
-    tx.update(BY_EXPIRY);
-    List<Transitions.Moved> expired =
-        tx.query(
-            Sql.forPartition(EXPIRE, partition),
-            row -> Sql.moved(row, TaskState.PENDING, TaskState.EXPIRED),
-            limit);
-    tx.moved(expired);
-    return expired.size();
-  }
-
-  /** Cancels what users asked to cancel in SQL while it ran; says how many requests there were. */
-  public int cancelRequested(int limit) {
-    return db.inTransaction(tx -> CancelRequests.apply(tx, limit));
   }
 }

@@ -6,9 +6,9 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a worker says about one task that it holds.
+ * A worker's report about one task that it holds.
  *
- * @param progress free text shown with the task; kept with any outcome
+ * @param progress free text shown with the task; saved with any outcome
  */
 public record WorkReport(
     TaskId id,
@@ -19,7 +19,7 @@ public record WorkReport(
     @Nullable Duration retryAfter,
     @Nullable String progress) {
 
-  /** What the worker makes of it. */
+  /** The reported outcome. */
   public enum Kind {
     COMPLETED,
     FAILED,

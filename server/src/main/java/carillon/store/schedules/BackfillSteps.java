@@ -9,6 +9,7 @@ import carillon.model.schedule.SkipReason;
 import carillon.store.catalog.Audit;
 import carillon.store.db.Column;
 import carillon.store.db.Db;
+import carillon.store.db.DbClock;
 import carillon.store.db.Sql;
 import carillon.store.db.Tx;
 import carillon.store.tasks.Tasks;
@@ -31,19 +32,19 @@ import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.node.JsonNodeFactory;
 
 /**
- * The steps of backfills, across all tenants. Each is one transaction under the lock of the
- * backfill and of its schedule, so whoever takes the next step, and whatever dies in between, a
- * nominal time has one task.
+ * Takes the steps of backfills, across all tenants. Each is one transaction under the locks of the
+ * backfill and of its schedule, so a nominal time gets one task, whichever node takes the next step
+ * and whatever crashes in between.
  */
 public final class BackfillSteps {
 
   static final int BATCH = 1_000;
 
-  /** A step ends early after so long: it holds the schedule's lock. */
-  private static final Duration PATIENCE = Duration.ofMillis(500);
+  /** A step that takes longer ends early, because it holds the lock of the schedule. */
+  private static final Duration STEP_TIMEOUT = Duration.ofMillis(500);
 
-  /** The planner notes how tasks end only when it looks, and may have no other reason to. */
-  private static final Duration LOOK_AGAIN = Duration.ofSeconds(60);
+  /** The planner records outcomes of tasks only when it plans, and may have no other reason to. */
+  private static final Duration PLAN_AGAIN_AFTER = Duration.ofSeconds(60);
 
   private static final String WHO = "carillon";
 
@@ -67,9 +68,9 @@ public final class BackfillSteps {
       LIMIT ?
       """;
 
-  /** Those first that have had no step for the longest time, so that each has its turn. */
+  /** Open backfills; those that have waited longest for a step come first. */
   public List<UUID> open(int limit) {
-    return db.ask(tx -> tx.query(OPEN, row -> Sql.uuid(row, "id"), limit));
+    return db.autoCommit(tx -> tx.query(OPEN, row -> Sql.uuid(row, "id"), limit));
   }
 
   private static final String POSTPONE =
@@ -80,15 +81,15 @@ public final class BackfillSteps {
       WHERE id = ?
       """;
 
-  /** Gives up its turn for one whose step failed: the others come first. */
+  /** Moves a backfill whose step failed behind the others. */
   public void postpone(UUID id) {
     db.inTransaction(tx -> tx.update(POSTPONE, id));
   }
 
   /**
-   * What a step did.
+   * The result of a step.
    *
-   * @param made tasks
+   * @param made number of created tasks
    */
   public record Step(int made, boolean isOver) {
     private static final Step NONE = new Step(0, true);
@@ -104,7 +105,7 @@ public final class BackfillSteps {
       TenantId tenant,
       long schedule,
       String name,
-      Backfills.State state,
+      Backfill.State state,
       Instant to,
       OverlapRule overlap,
       Instant cursor,
@@ -116,7 +117,7 @@ public final class BackfillSteps {
         new TenantId(row.getInt("tenant")),
         row.getLong("schedule"),
         row.getString("name"),
-        Backfills.State.valueOf(row.getString("state")),
+        Backfill.State.valueOf(row.getString("state")),
         Sql.requiredInstant(row, "to_at"),
         OverlapRule.valueOf(row.getString("overlap")),
         Sql.requiredInstant(row, "cursor"),
@@ -138,13 +139,13 @@ public final class BackfillSteps {
       SELECT %s
       FROM carillon.schedule
       WHERE id = ?
-      FOR UPDATE -- whoever plans or changes it comes before us or after us
+      FOR UPDATE -- a planner or a change comes first or waits
       """
           .formatted(ScheduleRows.COLUMNS);
 
   Step take(Tx tx, UUID id) {
     Optional<Row> found = tx.queryOne(LOCK, BackfillSteps::row, id);
-    if (found.isEmpty() || found.get().state() != Backfills.State.RUNNING) {
+    if (found.isEmpty() || found.get().state() != Backfill.State.RUNNING) {
       return Step.NONE;
     }
     Row row = found.get();
@@ -160,12 +161,12 @@ public final class BackfillSteps {
             timetables.apply(schedule.get()),
             row.cursor(),
             row.to(),
-            most(schedule.get()),
-            PATIENCE);
-    return make(tx, row, schedule.get(), some);
+            maxTimes(schedule.get()),
+            STEP_TIMEOUT);
+    return create(tx, row, schedule.get(), some);
   }
 
-  private static int most(StoredSchedule schedule) {
+  private static int maxTimes(StoredSchedule schedule) {
     int payload = Math.max(1, Tasks.payload(schedule.schedule().task().payload()));
     return Math.clamp(Tasks.MOST_PAYLOAD / payload, 1, BATCH);
   }
@@ -186,9 +187,9 @@ public final class BackfillSteps {
   }
 
   /**
-   * A nominal time on its way to be recorded.
+   * A nominal time to be recorded.
    *
-   * @param task null where a change of the clocks skips it
+   * @param task null inside a DST gap
    */
   private record Fire(NominalTime time, @Nullable TaskId task, Instant dueAt) {}
 
@@ -208,17 +209,17 @@ public final class BackfillSteps {
       WHERE id = ?
       """;
 
-  private static final String LOOK =
+  private static final String PLAN_BY =
       """
-      /* BackfillSteps.look */
+      /* BackfillSteps.planBy */
       UPDATE carillon.schedule
       SET plan_at = ?
       WHERE id = ?
         AND (plan_at IS NULL OR plan_at > ?)
       """;
 
-  private Step make(Tx tx, Row row, StoredSchedule schedule, NominalTimes some) {
-    Instant now = Backfills.now(tx);
+  private Step create(Tx tx, Row row, StoredSchedule schedule, NominalTimes some) {
+    Instant now = DbClock.now(tx);
     Set<Instant> taken =
         taken(
             tx,
@@ -238,8 +239,8 @@ public final class BackfillSteps {
     }
     int made = write(tx, row, schedule, fires);
     if (made > 0) {
-      Instant lookAt = now.plus(LOOK_AGAIN);
-      tx.update(LOOK, lookAt, schedule.id(), lookAt);
+      Instant planAt = now.plus(PLAN_AGAIN_AFTER);
+      tx.update(PLAN_BY, planAt, schedule.id(), planAt);
     }
     tx.update(
         ADVANCE,
@@ -255,7 +256,7 @@ public final class BackfillSteps {
     return new Step(made, some.isOver());
   }
 
-  // By the instant alone: in another zone than before, the same one has another local time.
+  // By the instant alone: after a change of zone, the same instant has another local time.
   private static final String TAKEN =
       """
       /* BackfillSteps.taken */
@@ -272,7 +273,7 @@ public final class BackfillSteps {
       ) f
       """;
 
-  /** Those of these times at which the schedule has made a task. */
+  /** The times among these for which the schedule has created a task. */
   static Set<Instant> taken(Tx tx, StoredSchedule schedule, List<Instant> times) {
     return times.isEmpty()
         ? Set.of()
@@ -284,7 +285,7 @@ public final class BackfillSteps {
                 schedule.id()));
   }
 
-  // What was skipped becomes a task; what has one keeps it, whoever was faster.
+  // A skipped time becomes a task; a time that has a task keeps it.
   private static final String RECORD =
       """
       /* BackfillSteps.record */
@@ -304,8 +305,8 @@ public final class BackfillSteps {
       RETURNING f.task
       """;
 
-  // Only what the schedule itself has skipped was counted. Its lock keeps it as it is until we
-  // record.
+  // Only skips by the schedule itself were counted. The lock of the schedule keeps them unchanged
+  // until they are recorded.
   private static final String SKIPPED =
       """
       /* BackfillSteps.skipped */
@@ -319,12 +320,12 @@ public final class BackfillSteps {
             AND f.local = n.local AT TIME ZONE 'UTC'
             AND f.skipped IS NOT NULL
             AND f.kind = 'SCHEDULED'
-          LIMIT 1 -- looked up one by one: a join could be turned round into a walk over all fires
+          LIMIT 1 -- looked up one by one: the planner could turn a join into a scan of all fires
       ) f
       WHERE n.task IS NOT NULL
       """;
 
-  /** Why those of them were skipped that were, by the task that each gets now. */
+  /** The skip reasons of fires that were skipped before, by the task that each gets now. */
   private static Map<UUID, SkipReason> skipped(Tx tx, StoredSchedule schedule, List<Fire> fires) {
     Map<UUID, SkipReason> skipped = new HashMap<>();
     tx.query(
@@ -339,7 +340,7 @@ public final class BackfillSteps {
     return skipped;
   }
 
-  /** Only what is recorded as ours gets its task. */
+  /** Creates a task only for a fire that this step has recorded. */
   private int write(Tx tx, Row row, StoredSchedule schedule, List<Fire> fires) {
     if (fires.isEmpty()) {
       return 0;

@@ -6,6 +6,7 @@ import carillon.model.cron.Timetable;
 import carillon.model.schedule.OverlapRule;
 import carillon.store.catalog.Audit;
 import carillon.store.db.Db;
+import carillon.store.db.DbClock;
 import carillon.store.db.Page;
 import carillon.store.db.Sql;
 import carillon.store.db.Tx;
@@ -24,100 +25,65 @@ import tools.jackson.databind.node.JsonNodeFactory;
 import tools.jackson.databind.node.ObjectNode;
 
 /**
- * Past nominal times of schedules on their way to become tasks after all. A backfill is a row that
- * says how far it has come; {@link BackfillSteps} takes it further.
+ * Creates tasks for past nominal times of schedules. A backfill is a row with a cursor, which
+ * {@link BackfillSteps} advances.
  */
 public final class Backfills {
 
-  /** One backfill has at most so many nominal times. */
-  public static final int MOST_TIMES = 100_000;
+  /** Nominal times per backfill. */
+  public static final int MAX_TIMES = 100_000;
 
-  /** A tenant has about this many under way at most, so that the others' steps come in time. */
-  public static final int MOST_OPEN = 20;
+  /** Open backfills per tenant, approximately, so that other tenants' steps are not delayed. */
+  public static final int MAX_OPEN = 20;
 
   /** How long a request may count nominal times. */
-  private static final Duration COUNT_PATIENCE = Duration.ofSeconds(3);
+  private static final Duration COUNT_TIMEOUT = Duration.ofSeconds(3);
 
-  private static final Duration KEPT = Duration.ofDays(7);
+  private static final Duration RETENTION = Duration.ofDays(7);
 
-  private final Db db;
-
-  /** Fires are recorded a little ahead of their time, and forgotten while a backfill goes on. */
+  /** Fires are recorded slightly ahead of their time, and deleted while a backfill runs. */
   private static final Duration MARGIN = Duration.ofHours(1);
 
+  private final Db db;
   private final Function<StoredSchedule, Timetable> timetables;
-  private final Duration retention;
+  private final Duration fireRetention;
 
   /**
-   * On this database.
-   *
-   * @param retention how long fires are remembered
+   * @param fireRetention how long recorded fires are kept
    */
-  public Backfills(Db db, Function<StoredSchedule, Timetable> timetables, Duration retention) {
+  public Backfills(Db db, Function<StoredSchedule, Timetable> timetables, Duration fireRetention) {
     this.db = db;
     this.timetables = timetables;
-    this.retention = retention;
-  }
-
-  /** Where a backfill stands. */
-  public enum State {
-    RUNNING,
-    DONE,
-    STOPPED
+    this.fireRetention = fireRetention;
   }
 
   /**
-   * A backfill, for showing.
-   *
-   * @param type of the tasks that its schedule makes now
-   * @param times nominal times that there were in its range when it was started
-   * @param existing those that had a task already
-   * @param skipped those that do not exist because of a change of the clocks
-   */
-  public record Backfill(
-      UUID id,
-      String schedule,
-      String type,
-      State state,
-      Instant from,
-      Instant to,
-      OverlapRule overlap,
-      int times,
-      int made,
-      int existing,
-      int skipped,
-      Instant createdAt,
-      String createdBy,
-      @Nullable Instant finishedAt) {}
-
-  /**
-   * What is asked for.
+   * The range of nominal times to fill.
    *
    * @param overlap QUEUE: no two of its tasks run at a time; ALLOW: they may
-   * @param again also times whose fires are forgotten, which may have had their tasks
+   * @param again include times whose recorded fires were deleted: they may get a second task
    */
-  public record Asked(Instant from, Instant to, OverlapRule overlap, boolean again) {}
+  public record Request(Instant from, Instant to, OverlapRule overlap, boolean again) {}
 
-  /** What became of a wish. */
   public sealed interface Result {
-    /** Started, or changed. */
+    /** Position, or changed. */
     record Saved(Backfill backfill) implements Result {}
 
-    /** Nothing was started: what it would have found. */
+    /** The result of a dry run. */
     record Counted(int times, int existing) implements Result {}
 
     record NotFound() implements Result {}
 
-    /** It is over, and cannot be stopped. */
+    /** The backfill is over and cannot be stopped. */
     record WrongState(Backfill backfill) implements Result {}
 
-    /** Nominal times that are not over are the planner's. */
+    /** The range ends in the future, which belongs to the planner. */
     record NotPast(Instant now) implements Result {}
 
     /**
-     * Whether some of its times had their tasks is not remembered.
+     * The recorded fires of some times were deleted, so those may have had tasks.
      *
-     * @param known the earliest time of which it is
+     * @param known the earliest time whose fires are still recorded
      */
     record Forgotten(Instant known) implements Result {}
 
@@ -126,56 +92,56 @@ public final class Backfills {
     record TooManyOpen() implements Result {}
   }
 
-  /** Whether something can be asked for, as far as that can be said without counting. */
-  public sealed interface Look {
-    record Good(StoredSchedule schedule) implements Look {}
+  /** Whether a request is valid, as far as that is known without counting. */
+  public sealed interface Check {
+    record Valid(StoredSchedule schedule) implements Check {}
 
-    record Refused(Result why) implements Look {}
+    record Refused(Result why) implements Check {}
   }
 
   public Optional<StoredSchedule> schedule(TenantId tenant, String name) {
     return db.inTransaction(tx -> Schedules.find(tx, tenant, name));
   }
 
-  /** Comes before anything else that takes time. */
-  public Look look(TenantId tenant, String schedule, Asked asked) {
+  /** Checks a request before its nominal times are counted. */
+  public Check check(TenantId tenant, String schedule, Request request) {
     return db.inTransaction(
         tx -> {
           Optional<StoredSchedule> found = Schedules.find(tx, tenant, schedule);
           if (found.isEmpty()) {
-            return new Look.Refused(new Result.NotFound());
+            return new Check.Refused(new Result.NotFound());
           }
-          Instant now = now(tx);
-          if (asked.to().isAfter(now)) {
-            return new Look.Refused(new Result.NotPast(now));
+          Instant now = DbClock.now(tx);
+          if (request.to().isAfter(now)) {
+            return new Check.Refused(new Result.NotPast(now));
           }
           Instant known = known(now);
-          return isForgotten(found.get(), asked, known)
-              ? new Look.Refused(new Result.Forgotten(known))
-              : new Look.Good(found.get());
+          return isForgotten(found.get(), request, known)
+              ? new Check.Refused(new Result.Forgotten(known))
+              : new Check.Valid(found.get());
         });
   }
 
-  /** The earliest time whose fire is remembered for sure, in whole minutes. */
+  /** The earliest time whose fires are certainly recorded, in whole minutes. */
   private Instant known(Instant now) {
-    return now.minus(retention).plus(MARGIN).truncatedTo(ChronoUnit.MINUTES);
+    return now.minus(fireRetention).plus(MARGIN).truncatedTo(ChronoUnit.MINUTES);
   }
 
-  /** Before it was made a schedule has fired nothing. */
-  private static boolean isForgotten(StoredSchedule schedule, Asked asked, Instant known) {
+  /** A schedule had no fires before it was created. */
+  private static boolean isForgotten(StoredSchedule schedule, Request request, Instant known) {
     Instant made = schedule.createdAt();
-    return !asked.again()
+    return !request.again()
         && made.isBefore(known)
-        && asked.from().isBefore(known)
-        && !asked.to().isBefore(made);
+        && request.from().isBefore(known)
+        && !request.to().isBefore(made);
   }
 
   /**
-   * What is in a range.
+   * The counted nominal times of a request.
    *
-   * @param firing those of its times that do not fall into a gap
+   * @param firing the times outside DST gaps
    */
-  public record Range(StoredSchedule schedule, Asked asked, int times, List<Instant> firing) {
+  public record Range(StoredSchedule schedule, Request request, int times, List<Instant> firing) {
 
     public Range {
       firing = List.copyOf(firing);
@@ -183,43 +149,43 @@ public final class Backfills {
   }
 
   /**
-   * Counts without the database, which nobody should keep busy for that long. Empty if there are
-   * more than a backfill may have, or too many to be counted in time.
+   * Counts nominal times without holding a database connection. Empty if there are more than a
+   * backfill may have, or too many to count before the timeout.
    */
-  public Optional<Range> count(StoredSchedule schedule, Asked asked) {
+  public Optional<Range> count(StoredSchedule schedule, Request request) {
     Timetable timetable = timetables.apply(schedule);
     long begun = System.nanoTime();
-    Instant after = before(asked.from());
+    Instant after = before(request.from());
     int times = 0;
     List<Instant> firing = new ArrayList<>();
     while (true) {
-      Duration left = COUNT_PATIENCE.minusNanos(System.nanoTime() - begun);
+      Duration left = COUNT_TIMEOUT.minusNanos(System.nanoTime() - begun);
       NominalTimes some =
           NominalTimes.of(
               schedule.schedule(),
               timetable,
               after,
-              asked.to(),
+              request.to(),
               BackfillSteps.BATCH,
               left.isNegative() ? Duration.ZERO : left);
       times += some.times().size();
       some.times().stream().filter(NominalTime::fires).map(NominalTime::at).forEach(firing::add);
-      if (times > MOST_TIMES || (left.isNegative() && !some.isOver())) {
+      if (times > MAX_TIMES || (left.isNegative() && !some.isOver())) {
         return Optional.empty();
       }
       if (some.isOver()) {
-        return Optional.of(new Range(schedule, asked, times, firing));
+        return Optional.of(new Range(schedule, request, times, firing));
       }
       after = some.upTo();
     }
   }
 
-  /** The last moment before it that the database can tell from it. */
+  /** The last microsecond before this time: the database stores no finer ones. */
   private static Instant before(Instant from) {
     return from.minusNanos(1).truncatedTo(ChronoUnit.MICROS);
   }
 
-  /** Says what a backfill would find, and starts none. */
+  /** Returns what a backfill would find, and starts none. */
   public Result dryRun(Range range) {
     int existing = 0;
     List<Instant> firing = range.firing();
@@ -248,15 +214,15 @@ public final class Backfills {
         AND state = 'RUNNING'
       """;
 
-  /** Starts one; whoever looks after backfills takes its steps. */
+  /** Starts a backfill; the leader's loop takes its steps. */
   public Result start(Tx tx, Range range, String who) {
     TenantId tenant = range.schedule().tenant();
     String schedule = range.schedule().schedule().name();
-    Asked asked = range.asked();
-    if (tx.query(OPEN_OF_TENANT, row -> row.getLong("open"), tenant).getFirst() >= MOST_OPEN) {
+    Request request = range.request();
+    if (tx.query(OPEN_OF_TENANT, row -> row.getLong("open"), tenant).getFirst() >= MAX_OPEN) {
       return new Result.TooManyOpen();
     }
-    Instant now = now(tx);
+    Instant now = DbClock.now(tx);
     UUID id = UUID.randomUUID();
     tx.update(
         START,
@@ -264,11 +230,11 @@ public final class Backfills {
         tenant,
         range.schedule().id(),
         schedule,
-        asked.from(),
-        asked.to(),
-        asked.overlap().name(),
+        request.from(),
+        request.to(),
+        request.overlap().name(),
         range.times(),
-        before(asked.from()),
+        before(request.from()),
         now,
         now,
         who);
@@ -276,30 +242,20 @@ public final class Backfills {
         JsonNodeFactory.instance
             .objectNode()
             .put("id", id.toString())
-            .put("from", asked.from().toString())
-            .put("to", asked.to().toString())
-            .put("overlap", asked.overlap().label())
-            .put("again", asked.again())
+            .put("from", request.from().toString())
+            .put("to", request.to().toString())
+            .put("overlap", request.overlap().label())
+            .put("again", request.again())
             .put("times", range.times());
     Audit.record(tx, tenant, who, "schedule.backfill", schedule, detail.toString());
     return saved(tx, tenant, schedule, id);
   }
 
-  /** Not found if its schedule was deleted meanwhile; the caller then keeps nothing of it. */
+  /** Not found if its schedule was deleted meanwhile; the caller then rolls back. */
   private static Result saved(Tx tx, TenantId tenant, String schedule, UUID id) {
     return find(tx, tenant, schedule, id)
         .<Result>map(Result.Saved::new)
         .orElseGet(Result.NotFound::new);
-  }
-
-  private static final String NOW =
-      """
-      /* Backfills.now */
-      SELECT clock_timestamp() AS now
-      """;
-
-  static Instant now(Tx tx) {
-    return tx.query(NOW, row -> Sql.requiredInstant(row, "now")).getFirst();
   }
 
   private static final String COLUMNS =
@@ -313,7 +269,7 @@ public final class Backfills {
         Sql.uuid(row, "id"),
         row.getString("name"),
         row.getString("type"),
-        State.valueOf(row.getString("state")),
+        Backfill.State.valueOf(row.getString("state")),
         Sql.requiredInstant(row, "from_at"),
         Sql.requiredInstant(row, "to_at"),
         OverlapRule.valueOf(row.getString("overlap")),
@@ -358,13 +314,13 @@ public final class Backfills {
         AND state = 'RUNNING'
       """;
 
-  /** No further nominal time becomes a task; those that did stay. */
+  /** Stops a running backfill. Tasks that it has created stay. */
   public Result stop(Tx tx, TenantId tenant, String schedule, UUID id, String who) {
     Optional<Backfill> found = tx.queryOne(LOCK, Backfills::backfill, id, tenant, schedule);
     if (found.isEmpty()) {
       return new Result.NotFound();
     }
-    if (found.get().state() != State.RUNNING) {
+    if (found.get().state() != Backfill.State.RUNNING) {
       return new Result.WrongState(found.get());
     }
     stop(tx, id);
@@ -381,8 +337,8 @@ public final class Backfills {
     tx.update(STOP, id);
   }
 
-  /** Where a page of backfills ended. */
-  public record Started(Instant at, UUID id) {}
+  /** The position of a backfill in lists; a page ends at one. */
+  public record Position(Instant at, UUID id) {}
 
   private static final String LIST =
       """
@@ -397,23 +353,19 @@ public final class Backfills {
       """
           .formatted(COLUMNS);
 
-  private static final Started NOT_YET =
-      new Started(Instant.parse("9999-12-31T00:00:00Z"), new UUID(-1L, -1L));
+  private static final Position LAST =
+      new Position(Instant.parse("9999-12-31T00:00:00Z"), new UUID(-1L, -1L));
 
-  /** Newest first. */
-  public Page<Backfill, Started> list(
-      StoredSchedule schedule, int limit, @Nullable Started before) {
-    Started from = before == null ? NOT_YET : before;
+  /** A page of backfills, newest first. */
+  public Page<Backfill, Position> list(
+      StoredSchedule schedule, int limit, @Nullable Position before) {
+    Position from = before == null ? LAST : before;
     List<Backfill> found =
         db.inTransaction(
             tx ->
                 tx.query(
                     LIST, Backfills::backfill, schedule.id(), from.at(), from.id(), limit + 1));
-    if (found.size() <= limit) {
-      return new Page<>(found, null);
-    }
-    Backfill last = found.get(limit - 1);
-    return new Page<>(found.subList(0, limit), new Started(last.createdAt(), last.id()));
+    return Page.of(found, limit, last -> new Position(last.createdAt(), last.id()));
   }
 
   private static final String FORGET =
@@ -428,8 +380,8 @@ public final class Backfills {
           LIMIT ?))
       """;
 
-  /** Forgets what ended long ago; says how many. */
+  /** Deletes backfills that ended long ago, and returns how many. */
   public int forgetOld(int limit) {
-    return db.inTransaction(tx -> tx.update(FORGET, KEPT.toSeconds(), limit));
+    return db.inTransaction(tx -> tx.update(FORGET, RETENTION.toSeconds(), limit));
   }
 }

@@ -103,7 +103,7 @@ public final class DueSchedules {
 
   /** When the first schedule is due for planning; in the past if one is late. */
   public Optional<Instant> earliest() {
-    return db.ask(tx -> tx.queryOne(EARLIEST, row -> Sql.requiredInstant(row, "plan_at")));
+    return db.autoCommit(tx -> tx.queryOne(EARLIEST, row -> Sql.requiredInstant(row, "plan_at")));
   }
 
   /**

@@ -2,6 +2,7 @@ package carillon.store.schedules;
 
 import carillon.model.Signal;
 import carillon.model.TaskId;
+import carillon.model.Signal;
 import carillon.model.TenantId;
 import carillon.model.TenantLimit;
 import carillon.model.schedule.Schedule;
@@ -40,15 +41,19 @@ public final class Schedules {
   private final TaskReader reader;
   private final ScheduleTasks fired;
   private final InstantSource clock;
-  private final Signal changed = new Signal();
+  private final Signal saved;
 
-  public Schedules(Db db, Catalog catalog, Tasks tasks, InstantSource clock) {
+  /**
+   * @param saved raised when a commit may have given the planner something to plan
+   */
+  public Schedules(Db db, Catalog catalog, Tasks tasks, InstantSource clock, Signal saved) {
     this.db = db;
     this.tasks = tasks;
     this.triggers = new ManualTriggers(tasks);
     this.reader = new TaskReader(db, catalog);
     this.fired = new ScheduleTasks(db, reader);
     this.clock = clock;
+    this.saved = saved;
   }
 
   /**
@@ -96,9 +101,8 @@ public final class Schedules {
     record EndIsOver() implements Result {}
   }
 
-  /** Raised when a schedule may be due for planning earlier. */
-  public Signal changed() {
-    return changed;
+  private void wakePlanner(Tx tx) {
+    tx.afterCommit(saved::raise);
   }
 
   private Instant now() {
@@ -253,7 +257,7 @@ public final class Schedules {
   }
 
   private Result saved(Tx tx, TenantId tenant, String name, boolean created) {
-    tx.afterCommit(changed::raise);
+    wakePlanner(tx);
     StoredSchedule stored = find(tx, tenant, name).orElseThrow();
     return new Result.Saved(FireHistory.show(tx, stored, now()), created);
   }
@@ -449,7 +453,7 @@ public final class Schedules {
     TaskId id = triggers.fire(tx, found.get(), now(), payload);
     String detail = Json.of(Map.of("task", id.toString())).toString();
     Audit.record(tx, tenant, actor, "schedule.trigger", name, detail);
-    tx.afterCommit(changed::raise);
+    wakePlanner(tx);
     return new Result.Triggered(reader.find(tx, tenant, id).orElseThrow());
   }
 }

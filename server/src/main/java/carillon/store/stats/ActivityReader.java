@@ -127,7 +127,7 @@ public final class ActivityReader {
   }
 
   private List<Counts> addUpOnce(List<Range> ranges) {
-    return db.ask(
+    return db.autoCommit(
         tx ->
             tx.query(
                 ADD_UP,
@@ -215,7 +215,7 @@ public final class ActivityReader {
   public List<Since> series(
       TenantId tenant, Collection<String> types, Instant from, Instant now, Duration step) {
     Map<Instant, Counts> found = new HashMap<>();
-    db.ask(
+    db.autoCommit(
         tx ->
             tx.query(
                 SERIES,

@@ -79,7 +79,7 @@ final class DuePartitions {
 
   /** One more than are looked at, if there are more. */
   private List<Waiting> waiting(List<Partition> others, Collection<Integer> lanes) {
-    return db.ask(
+    return db.autoCommit(
         tx ->
             tx.query(
                 WAITING,

@@ -67,7 +67,7 @@ public final class Events {
 
   /** These tenants are watched, for so long; says how many they are. */
   public int watch(Collection<TenantId> tenants, Duration time) {
-    return db.ask(tx -> tx.update(WATCH, Sql.seconds(time), Column.ints(tenants, TenantId::value)));
+    return db.autoCommit(tx -> tx.update(WATCH, Sql.seconds(time), Column.ints(tenants, TenantId::value)));
   }
 
   private static final String WATCHED =
@@ -80,7 +80,7 @@ public final class Events {
 
   /** The tenants that somebody watches, through whichever node. */
   public Set<TenantId> watched() {
-    return db.ask(
+    return db.autoCommit(
         tx -> new HashSet<>(tx.query(WATCHED, row -> new TenantId(row.getInt("tenant")))));
   }
 
@@ -95,7 +95,7 @@ public final class Events {
 
   /** Writes what has happened on a node; if the answer is lost, perhaps twice. */
   public void write(List<Event> events, String node) {
-    db.ask(
+    db.autoCommit(
         tx ->
             tx.update(
                 WRITE,
@@ -134,7 +134,7 @@ public final class Events {
    * it is seen, so who reads on should overlap.
    */
   public List<Written> read(Collection<TenantId> tenants, Instant since) {
-    return db.ask(
+    return db.autoCommit(
         tx -> tx.query(READ, Events::written, since, Column.ints(tenants, TenantId::value)));
   }
 

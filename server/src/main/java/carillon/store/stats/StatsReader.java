@@ -11,7 +11,6 @@ import carillon.store.db.Column;
 import carillon.store.db.Db;
 import carillon.store.db.DbClock;
 import carillon.store.db.Sql;
-import carillon.store.db.StoreException;
 import carillon.store.db.Tx;
 import java.time.Instant;
 import java.time.LocalDate;
@@ -117,27 +116,17 @@ public final class StatsReader {
       """;
 
   /**
-   * What is due, through the queue's index. In other partitions than today's and yesterday's only
-   * where the last census saw something. If even this takes too long, because of an old snapshot
-   * say, nothing is known.
+   * Counts due tasks in the queue's index: in the partitions of today and yesterday, and in others
+   * where the last census found tasks.
    */
   public Map<TenantId, PerType<Due>> due(Set<TenantId> tenants) {
     List<Integer> lanes = lanes(tenants);
     int most = Math.max(LEAST_OF_A_LANE, MOST_DUE / Math.max(1, lanes.size()));
     int limit = Math.min(MOST_OF_A_LANE, most);
     Map<TenantId, Map<String, Due>> due = forEach(tenants);
-    boolean isKnown;
-    try {
-      DuePartitions.Looks looks = partitions.of(lanes, now());
-      looks.lanes().forEach((partition, some) -> countDue(partition, some, limit, due));
-      isKnown = looks.isAll();
-    } catch (StoreException e) {
-      if (!e.isTooMuch()) {
-        throw e;
-      }
-      isKnown = false;
-    }
-    return perType(due, !isKnown);
+    DuePartitions.Looks looks = partitions.of(lanes, now());
+    looks.lanes().forEach((partition, some) -> countDue(partition, some, limit, due));
+    return perType(due, !looks.isAll());
   }
 
   private void countDue(
@@ -151,7 +140,7 @@ public final class StatsReader {
     String sql = Sql.forPartition(COUNT_DUE, partition);
     Column all = Column.ints(lanes, lane -> lane);
     for (Map.Entry<Integer, Due> one :
-        Partitions.unlessDropped(() -> db.ask(tx -> tx.query(sql, ofLane, all, limit)))) {
+        Partitions.unlessDropped(() -> db.autoCommit(tx -> tx.query(sql, ofLane, all, limit)))) {
       Lane lane = catalog.lane(one.getKey());
       of(due, lane.tenant()).merge(lane.type(), one.getValue(), Due::and);
     }
@@ -198,7 +187,7 @@ public final class StatsReader {
   /** What runs, through the claims that are open. */
   public Map<TenantId, PerType<Long>> running(Set<TenantId> tenants) {
     List<Partition> claimed =
-        db.ask(
+        db.autoCommit(
             tx ->
                 tx.query(
                     CLAIMED_PARTITIONS,
@@ -229,7 +218,7 @@ public final class StatsReader {
     String sql = Sql.forPartition(COUNT_RUNNING, partition);
     Column all = Column.ints(tenants, TenantId::value);
     return Partitions.unlessDropped(
-        () -> db.ask(tx -> tx.query(sql, run, partition, all, MOST_RUNNING)));
+        () -> db.autoCommit(tx -> tx.query(sql, run, partition, all, MOST_RUNNING)));
   }
 
   private static final String COUNT_DEAD =
@@ -249,7 +238,7 @@ public final class StatsReader {
   /** What is dead, by the groups of dead letters. */
   public Map<TenantId, PerType<Long>> dead(Set<TenantId> tenants) {
     Map<TenantId, Map<String, Long>> dead = forEach(tenants);
-    db.ask(
+    db.autoCommit(
         tx ->
             tx.query(
                 COUNT_DEAD,
@@ -272,7 +261,7 @@ public final class StatsReader {
   /** What waits, as the census counted it. */
   public Map<TenantId, PerType<Long>> waiting(Set<TenantId> tenants) {
     Map<TenantId, Map<String, Long>> waiting = forEach(tenants);
-    db.ask(
+    db.autoCommit(
         tx ->
             tx.query(
                 WAITING,
@@ -295,7 +284,7 @@ public final class StatsReader {
 
   /** Whatever had changed by then is in what waits; null before the first census. */
   public @Nullable Instant waitingCountedAt() {
-    return db.ask(tx -> tx.queryOne(COUNTED_AT, row -> Sql.requiredInstant(row, "begun_at")))
+    return db.autoCommit(tx -> tx.queryOne(COUNTED_AT, row -> Sql.requiredInstant(row, "begun_at")))
         .orElse(null);
   }
 
@@ -318,6 +307,10 @@ public final class StatsReader {
       }
     }
     return types;
+  }
+
+  public int laneCount() {
+    return catalog.lanes().size();
   }
 
   private static <T> Map<TenantId, Map<String, T>> forEach(Collection<TenantId> tenants) {

@@ -39,7 +39,7 @@ public final class WaitingCounts {
   /** All partitions, and for each a number that is another one once anything in it has changed. */
   public Map<Partition, Long> changes() {
     Map<Partition, Long> changes = new TreeMap<>();
-    db.ask(
+    db.autoCommit(
         tx ->
             tx.query(
                 CHANGES,
@@ -62,7 +62,7 @@ public final class WaitingCounts {
   /** By a statement alone: what may take seconds must not keep a takeover waiting. */
   public Map<Integer, Long> count(Partition partition) {
     Map<Integer, Long> counts = new HashMap<>();
-    db.ask(
+    db.autoCommit(
         tx ->
             tx.query(
                 Sql.forPartition(COUNT, partition),

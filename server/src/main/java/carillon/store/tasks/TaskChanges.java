@@ -30,12 +30,14 @@ final class TaskChanges {
   private final Catalog catalog;
   private final DbClock clock;
   private final DueListener due;
+  private final TaskRedrives redrives;
 
   TaskChanges(TaskReader reader, Catalog catalog, DbClock clock, DueListener due) {
     this.reader = reader;
     this.catalog = catalog;
     this.clock = clock;
     this.due = due;
+    this.redrives = new TaskRedrives(due);
   }
 
   private ChangeResult change(
@@ -94,7 +96,7 @@ final class TaskChanges {
             switch (task.state()) {
               case PENDING -> {
                 t.update(Sql.forPartition(CANCEL, id.partition()), tenant, id);
-                record(t, tenant, task, TaskState.CANCELLED, who);
+                recordCancel(t, tenant, task, who);
                 Audit.record(t, tenant, who, "task.cancel", id.toString(), null);
                 yield new ChangeResult.Changed(reread(t, tenant, id));
               }
@@ -109,27 +111,21 @@ final class TaskChanges {
             });
   }
 
-  private static final String RECORD =
+  private static final String RECORD_CANCEL =
       """
-      /* TaskChanges.record */
+      /* TaskChanges.recordCancel */
       INSERT INTO carillon.transition_{partition} (tenant, task, partition, at, from_state, to_state, fence, who)
-      VALUES (?, ?, ?, clock_timestamp(), ?::carillon.task_state, ?::carillon.task_state, ?, ?)
+      VALUES (?, ?, ?, clock_timestamp(), 'PENDING', 'CANCELLED', ?, ?)
       """;
 
-  private static void record(Tx tx, TenantId tenant, TaskView task, TaskState next, String who) {
+  private static void recordCancel(Tx tx, TenantId tenant, TaskView task, String who) {
     TaskId id = task.id();
     Partition partition = id.partition();
-    tx.update(
-        Sql.forPartition(RECORD, partition),
-        tenant,
-        id,
-        partition,
-        task.state().name(),
-        next.name(),
-        task.fence(),
-        who);
-    int attempt = next == TaskState.PENDING ? 0 : task.attempt(); // redriven: its budget is new
-    tx.moved(List.of(new Transitions.Moved(id, task.lane(), task.state(), next, attempt)));
+    tx.update(Sql.forPartition(RECORD_CANCEL, partition), tenant, id, partition, task.fence(), who);
+    tx.moved(
+        List.of(
+            new Transitions.Moved(
+                id, task.lane(), TaskState.PENDING, TaskState.CANCELLED, task.attempt())));
   }
 
   private static void tellTouched(Tx tx, TaskView task) {
@@ -176,40 +172,6 @@ final class TaskChanges {
     return new ChangeResult.Changed(task);
   }
 
-  // The last attempt stood on the row; it moves to its history, because the row is about to be used
-  // again.
-  private static final String REDRIVE =
-      """
-      /* TaskChanges.redrive */
-      WITH kept AS (
-          INSERT INTO carillon.attempt_{partition} (
-              tenant, task, partition, attempt, fence, leased_by, started_at, ended_at, outcome, failure, status, error,
-              output, request)
-          SELECT tenant, id, partition, attempt, fence, leased_by, started_at, finished_at, 'DEAD', failure, status,
-                 error, output, request
-          FROM carillon.task_{partition}
-          WHERE tenant = ?
-            AND id = ?
-      ), letter AS (
-          DELETE FROM carillon.dead_letter
-          WHERE tenant = ?
-            AND task = ?
-      )
-      UPDATE carillon.task_{partition}
-      SET state = 'PENDING',
-          ready_at = ?,
-          due_at = ?, -- what is measured from it, such as the greatest age, starts anew
-          expires_at = NULL, -- it was started in time
-          attempt = 0,
-          finished_at = NULL,
-          cancel_requested = false,
-          crashes = NULL,
-          version = version + 1
-      WHERE tenant = ?
-        AND id = ?
-        AND state = 'DEAD'
-      """;
-
   ChangeResult redrive(Tx tx, TenantId tenant, TaskId id, String who, @Nullable Integer ifVersion) {
     return change(
         tx,
@@ -220,14 +182,10 @@ final class TaskChanges {
           if (task.state() != TaskState.DEAD) {
             return new ChangeResult.WrongState(task);
           }
-          Partition partition = id.partition();
-          Instant at =
-              later(task.dueAt(), clock.instant()); // it may have been put off while it was dead
-          t.update(
-              Sql.forPartition(REDRIVE, partition), tenant, id, tenant, id, at, at, tenant, id);
-          record(t, tenant, task, TaskState.PENDING, who);
+          redrives.redrive(t, tenant, id.partition(), List.of(id), who, null);
+          TaskRedrives.deleteLetters(t, tenant, List.of(id));
           Audit.record(t, tenant, who, "task.redrive", id.toString(), null);
-          return ready(t, tenant, id);
+          return new ChangeResult.Changed(reread(t, tenant, id));
         });
   }
 

@@ -9,6 +9,7 @@ import carillon.model.task.NewTask;
 import carillon.model.task.Route;
 import carillon.model.task.TaskState;
 import carillon.model.task.TaskType;
+import carillon.store.catalog.BatchLanes;
 import carillon.store.catalog.Catalog;
 import carillon.store.catalog.Partitions;
 import carillon.store.db.Column;
@@ -28,7 +29,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
 import java.util.concurrent.ThreadLocalRandom;
-import java.util.concurrent.atomic.LongAdder;
 import org.jspecify.annotations.Nullable;
 
 /** The tasks of one tenant at a time: created, looked up, changed by people and programs. */
@@ -64,13 +64,20 @@ public final class Tasks {
   private final MatchingTasks matching;
   private final Combiner<TaskRow> combiner;
   private final Bursts bursts = new Bursts();
-  private final LongAdder created = new LongAdder();
+  private final Counters counters;
 
-  public Tasks(Db db, Catalog catalog, Partitions partitions, DbClock clock, DueListener due) {
+  public Tasks(
+      Db db,
+      Catalog catalog,
+      Partitions partitions,
+      DbClock clock,
+      DueListener due,
+      Counters counters) {
     this.catalog = catalog;
     this.partitions = partitions;
     this.clock = clock;
     this.due = due;
+    this.counters = counters;
     this.reader = new TaskReader(db, catalog);
     this.running = new RunningTasks(db, reader);
     this.changes = new TaskChanges(reader, catalog, clock, due);
@@ -84,11 +91,6 @@ public final class Tasks {
                       insertAll(tx, rows);
                       return rows.size();
                     }));
-  }
-
-  /** How many this process has created. */
-  public long created() {
-    return created.sum();
   }
 
   /**
@@ -162,7 +164,7 @@ public final class Tasks {
   }
 
   private int[] lanes(TenantId tenant, PackedTasks tasks) {
-    Catalog.Gathering wanted = catalog.gather(tenant, tasks.size());
+    BatchLanes wanted = catalog.lanesFor(tenant, tasks.size());
     PackedTasks.Cursor task = tasks.cursor();
     boolean isForAll = false; // whether the lane has no slices to choose from
     while (task.next()) {
@@ -182,7 +184,7 @@ public final class Tasks {
         isForAll = type.slices() == 1;
       }
     }
-    wanted.make(true);
+    wanted.create(true);
     int[] lanes = new int[tasks.size()];
     Arrays.setAll(lanes, i -> wanted.lane(i).id());
     return lanes;
@@ -203,7 +205,7 @@ public final class Tasks {
             });
     tx.afterCommit(
         () -> {
-          created.add(rows.ids().size());
+          counters.addCreated(rows.ids().size());
           rows.earliest()
               .forEach(
                   (partition, lanes) -> lanes.forEach((lane, at) -> note(partition, lane, at)));
@@ -217,13 +219,13 @@ public final class Tasks {
    */
   public List<TaskId> createOwn(Tx tx, TenantId tenant, List<NewTask> tasks) {
     // Before they are due: a lane that is new takes a while, and would make all of them late.
-    Catalog.Gathering lanes = catalog.gather(tenant, tasks.size());
+    BatchLanes lanes = catalog.lanesFor(tenant, tasks.size());
     for (int i = 0; i < tasks.size(); i++) {
       NewTask task = tasks.get(i);
       Wanted lane = wanted(tenant, task, ThreadLocalRandom.current().nextInt());
       lanes.want(i, task.type(), lane.priority(), lane.slice(), lane.route());
     }
-    lanes.make(false);
+    lanes.create(false);
     Instant now = now();
     List<TaskRow> rows = new ArrayList<>(tasks.size());
     for (int i = 0; i < tasks.size(); i++) {
@@ -399,7 +401,7 @@ public final class Tasks {
         });
     tx.afterCommit(
         () -> {
-          created.add(rows.size());
+          counters.addCreated(rows.size());
           byPartition.forEach(
               (partition, some) -> earliest(some).forEach((lane, at) -> note(partition, lane, at)));
         });

@@ -145,7 +145,7 @@ class ClusterApiTest {
         .hasToString(
             "{\"total\":64,\"unassigned\":4,\"lastMovedAt\":\"2027-01-01T00:00:00.000Z\"}");
 
-    api.world.nodes.leave("a");
+    api.world.store.nodes().leave("a");
     assertThat(cluster().at("/shards/unassigned").asInt()).as("of who has left").isEqualTo(64);
   }
 

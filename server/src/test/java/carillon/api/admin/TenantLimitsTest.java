@@ -242,7 +242,7 @@ class TenantLimitsTest {
       DeadTasks.fill(other.world, 8, 4); // two of each type
       Graves.age(other.world);
       body =
-          other.world.archive.oldest(Duration.ofHours(1), 1_000, 1 << 30).letters().stream()
+          other.world.store.archive().oldest(Duration.ofHours(1), 1_000, 1 << 30).letters().stream()
               .map(letter -> letter.task().line().replace("\"default\"", "\"archive\""))
               .collect(Collectors.joining("\n"));
     }

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import carillon.api.TestApi;
 import carillon.api.error.ErrorCode;
 import carillon.model.TenantId;
+import carillon.store.deadletters.Redrive;
 import carillon.store.deadletters.Redrives;
 import carillon.testkit.DeadTasks;
 import carillon.testkit.World;
@@ -16,7 +17,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import tools.jackson.databind.JsonNode;
 
-/** Dead letters as an operator meets them; the steps of redrives are taken by hand. */
+/** Dead letters over HTTP; the test takes the steps of redrives. */
 class DeadLetterApiTest {
 
   private TestApi api;
@@ -39,9 +40,9 @@ class DeadLetterApiTest {
     return api.post("/v1/dead-letters/redrive").json(body).send();
   }
 
-  /** One step of the redrive, a fifth of a second after the one before. */
+  /** Takes a step of the redrive, 200 ms after the previous one. */
   private void step(String id) {
-    api.world.redrives.step(new Redrives.Open(TenantId.DEFAULT, UUID.fromString(id)));
+    api.world.store.redrives().step(new Redrives.Open(TenantId.DEFAULT, UUID.fromString(id)));
     api.world.sql("UPDATE carillon.redrive SET stepped_at = stepped_at - interval '200 ms'");
   }
 
@@ -54,7 +55,7 @@ class DeadLetterApiTest {
   }
 
   @Test
-  void ten_thousand_of_twenty_kinds_are_grouped_edited_redriven_stopped_and_undone() {
+  void ten_thousand_letters_are_grouped_edited_redriven_stopped_and_undone() {
     DeadTasks.fill(api.world, 10_000, 20);
 
     JsonNode groups = get("/v1/dead-letters/groups").get("items");
@@ -110,7 +111,7 @@ class DeadLetterApiTest {
         .isEqualTo(499 - 240 + undone.get("undone").asInt());
     assertThat(get("/v1/dead-letters/groups?status=506").get("items").get(0).get("deaths").asInt())
         .isEqualTo(500);
-    api.post("/v1/redrives/" + id + "/undo").send().expect(200); // again changes nothing
+    api.post("/v1/redrives/" + id + "/undo").send().expect(200); // a repeat changes nothing
 
     assertThat(audit(id))
         .containsExactly(
@@ -144,7 +145,7 @@ class DeadLetterApiTest {
   }
 
   @Test
-  void a_redrive_without_a_rate_is_done_in_the_request_once_per_idempotency_key() {
+  void a_redrive_without_a_rate_runs_in_the_request_once_per_idempotency_key() {
     DeadTasks.fill(api.world, 300, 3);
     String body = "{\"failure\": \"Connection\"}";
 
@@ -170,7 +171,7 @@ class DeadLetterApiTest {
   }
 
   @Test
-  void a_purge_says_what_it_would_do_and_what_it_did() {
+  void a_purge_reports_its_dry_run_and_its_result() {
     DeadTasks.fill(api.world, 300, 3);
     String which = "\"status\": 502";
 
@@ -196,7 +197,7 @@ class DeadLetterApiTest {
   }
 
   @Test
-  void an_empty_filter_is_a_mistake_and_purges_nothing() {
+  void an_empty_filter_is_an_error_and_purges_nothing() {
     DeadTasks.fill(api.world, 8, 1);
 
     TestApi.Reply refused =
@@ -213,7 +214,7 @@ class DeadLetterApiTest {
   }
 
   @Test
-  void a_redrive_shows_how_many_ids_it_was_given_and_not_each() {
+  void a_redrive_shows_the_number_of_ids_in_its_filter() {
     DeadTasks.fill(api.world, 8, 1);
     String ids =
         api.world.value(
@@ -237,19 +238,19 @@ class DeadLetterApiTest {
   }
 
   @Test
-  void a_tenant_with_many_redrives_under_way_starts_no_other_but_one_that_is_done_at_once() {
+  void a_tenant_at_the_limit_of_redrives_can_only_start_small_ones() {
     DeadTasks.fill(api.world, 100, 1);
     String slowly = "{\"type\": \"t0\", \"rate\": 1}";
     String first = redrive(slowly).expect(202).text("id");
-    for (int started = 1; started < Redrives.MOST_OPEN; started++) {
+    for (int started = 1; started < Redrives.MAX_OPEN; started++) {
       redrive(slowly).expect(202);
     }
 
     TestApi.Reply refused = redrive(slowly).expect(ErrorCode.TOO_MANY_REDRIVES);
 
     assertThat(refused.status()).isEqualTo(409);
-    assertThat(refused.text("detail")).contains("20 redrives are under way");
-    assertThat(get("/v1/redrives?limit=100").get("items")).hasSize(Redrives.MOST_OPEN);
+    assertThat(refused.text("detail")).contains("20 redrives are running");
+    assertThat(get("/v1/redrives?limit=100").get("items")).hasSize(Redrives.MAX_OPEN);
     redrive("{\"type\": \"t0\", \"rate\": 1, \"dryRun\": true}").expect(200);
     redrive("{\"key\": \"key 1\"}").expect(200);
     api.post("/v1/redrives/" + first + "/stop").send().expect(200);
@@ -257,7 +258,7 @@ class DeadLetterApiTest {
   }
 
   @Test
-  void a_redrive_belongs_to_its_tenant_and_to_keys_that_see_all_types() {
+  void a_redrive_is_visible_to_its_tenant_and_to_keys_for_all_types() {
     DeadTasks.fill(api.world, 10, 1);
     String id =
         redrive("{\"all\": true, \"rate\": {\"limit\": 60, \"per\": \"1m\"}}")
@@ -274,7 +275,7 @@ class DeadLetterApiTest {
     assertThat(api.request("GET", "/v1/audit").as(stranger).send().expect(200).json().get("items"))
         .noneMatch(entry -> entry.get("action").asString().startsWith("redrive"));
     api.request("GET", "/v1/redrives/" + id).as(producer).send().expect(ErrorCode.MISSING_SCOPE);
-    assertThat(api.world.redrives.find(World.TENANT, UUID.fromString(id)).orElseThrow().state())
-        .isEqualTo(Redrives.State.RUNNING);
+    assertThat(api.world.store.redrives().find(World.TENANT, UUID.fromString(id)).orElseThrow().state())
+        .isEqualTo(Redrive.State.RUNNING);
   }
 }

@@ -29,7 +29,7 @@ import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.node.ObjectNode;
 import tools.jackson.databind.util.RawValue;
 
-/** What was archived, put back. */
+/** Restoring archived dead letters over HTTP. */
 class RestoreTest {
 
   private static final String RESTORE = "/v1/dead-letters/restore";
@@ -54,7 +54,7 @@ class RestoreTest {
     }
   }
 
-  /** A task with everything that a task can have, dead after two attempts. */
+  /** A task with every field set, dead after two attempts. */
   private String dead(String payload) {
     String id =
         api.task(
@@ -96,12 +96,12 @@ class RestoreTest {
     return api.world.value("SELECT payload FROM carillon.task WHERE id = '" + id + "'");
   }
 
-  /** Takes every dead letter out of the database. */
+  /** Archives all dead letters, and returns their lines. */
   private List<String> archive() {
     Graves.age(api.world);
     List<DeadLetterArchive.Letter> letters =
-        api.world.archive.oldest(TTL, 1_000, 1 << 30).letters();
-    assertThat(api.world.archive.drop(letters, "file", "node")).isEqualTo(letters.size());
+        api.world.store.archive().oldest(TTL, 1_000, 1 << 30).letters();
+    assertThat(api.world.store.archive().drop(letters, "file", "node")).isEqualTo(letters.size());
     return letters.stream().map(letter -> letter.task().line()).toList();
   }
 
@@ -132,8 +132,7 @@ class RestoreTest {
         "null",
         "\"text\""
       })
-  void a_task_comes_back_as_it_was_down_to_the_byte_though_its_partition_was_dropped(
-      String payload) {
+  void a_task_is_restored_byte_for_byte_after_its_partition_was_dropped(String payload) {
     String id = dead(payload);
     api.world.sql(
         "UPDATE carillon.task SET crashes = 2, request = '{\"method\": \"POST\"}', schedule ="
@@ -157,7 +156,7 @@ class RestoreTest {
   }
 
   @Test
-  void a_task_without_anything_comes_back_too() {
+  void a_task_with_only_required_fields_is_restored() {
     String id = api.task("{\"type\": \"t\", \"retry\": {\"maxAttempts\": 1}}");
     report("dead", "");
     JsonNode story = show(id);
@@ -165,18 +164,18 @@ class RestoreTest {
     restore(archive()).expect(200);
 
     assertThat(show(id)).isEqualTo(story);
-    assertThat(payload(id)).isEqualTo("null"); // SQL's
+    assertThat(payload(id)).isEqualTo("null"); // SQL NULL
     assertThat(api.world.value("SELECT count(*) FROM carillon.task WHERE payload IS NULL"))
         .isEqualTo("1");
   }
 
   @Test
-  void a_restored_letter_is_one_again_with_a_fresh_time_to_live() {
+  void a_restored_task_is_a_dead_letter_with_a_fresh_time_to_live() {
     String id = dead("{}");
 
     restore(archive()).expect(200);
 
-    assertThat(api.world.archive.oldest(Duration.ofMinutes(1), 10, 1 << 20).letters()).isEmpty();
+    assertThat(api.world.store.archive().oldest(Duration.ofMinutes(1), 10, 1 << 20).letters()).isEmpty();
     JsonNode letters = api.get("/v1/dead-letters?type=t").send().expect(200).json().get("items");
     assertThat(letters.get(0).get("id").asString()).isEqualTo(id);
     api.post("/v1/tasks/" + id + "/redrive").send().expect(200);
@@ -185,18 +184,18 @@ class RestoreTest {
     assertThat(show(id).get("attempts")).hasSize(3);
   }
 
-  /** The line as if its task had been due so many days before. */
+  /** The line with the id of a task that was due this many days ago. */
   private static String daysBefore(String line, String id, int days) {
-    TaskId then =
-        TaskId.at(Instant.now().minus(Duration.ofDays(days)), new Random(days)); // its id says it
+    TaskId then = TaskId.at(Instant.now().minus(Duration.ofDays(days)), new Random(days));
     return line.replace(id, then.toString());
   }
 
   @Test
-  void an_archive_of_more_days_than_can_be_kept_is_refused_before_anything_is_created() {
+  void an_archive_of_too_many_days_is_refused_before_anything_is_created() {
     String id = dead("{}");
     String line = archive().getFirst();
-    api.world.sql("UPDATE carillon.partition SET restored = false"); // other tests restore days too
+    api.world.sql(
+        "UPDATE carillon.partition SET restored = false"); // other tests restore days as well
     int partitions = count("partition");
     List<String> ofMany =
         IntStream.rangeClosed(1, 101).mapToObj(n -> daysBefore(line, id, n)).toList();
@@ -211,7 +210,7 @@ class RestoreTest {
 
     restore(ofMany.subList(0, 3)).expect(200);
     assertThat(count("partition")).isEqualTo(partitions + 3);
-    restore(ofMany.subList(3, 101)).expect(422); // 98, and 3 are there
+    restore(ofMany.subList(3, 101)).expect(422); // 98 more than the 3 that exist
     assertThat(count("partition")).isEqualTo(partitions + 3);
     restore(ofMany.subList(1, 4)).expect(200);
     assertThat(count("task")).isEqualTo(4);
@@ -222,7 +221,7 @@ class RestoreTest {
   }
 
   @Test
-  void the_same_lines_twice_and_one_twice_in_a_request_restore_each_task_once() {
+  void repeated_lines_restore_each_task_once() {
     dead("{}");
     String line = archive().getFirst();
 
@@ -239,7 +238,7 @@ class RestoreTest {
   }
 
   @Test
-  void a_type_that_was_deleted_is_made_again() {
+  void a_deleted_type_is_created_again() {
     String id = dead("{}");
     List<String> lines = archive();
     api.delete("/v1/types/t").send().expect(204);
@@ -251,7 +250,7 @@ class RestoreTest {
   }
 
   @Test
-  void a_repeat_under_a_key_is_answered_as_the_first_time_whatever_changed_since() {
+  void a_repeated_restore_gets_the_first_response_whatever_changed_since() {
     dead("{}");
     String lines = String.join("\n", archive());
     String tenant = "{\"maxTypes\": %d}";
@@ -280,7 +279,7 @@ class RestoreTest {
   }
 
   @Test
-  void only_an_admin_may_and_only_lines_of_the_tenant_that_is_named() {
+  void only_an_admin_can_restore_and_only_lines_of_the_named_tenant() {
     dead("{}");
     List<String> lines = archive();
     String body = String.join("\n", lines);
@@ -299,7 +298,7 @@ class RestoreTest {
     assertThat(api.world.value("SELECT count(*) FROM carillon.task")).isEqualTo("0");
   }
 
-  /** Changes the fields of a good line; a value is JSON, and none removes the field. */
+  /** Changes of one field of a valid line; the value is JSON. */
   static Stream<Arguments> badLines() {
     return Stream.of(
         bad("/format", "2", ErrorCode.INVALID_VALUE),
@@ -383,15 +382,14 @@ class RestoreTest {
 
   @ParameterizedTest
   @MethodSource("badLines")
-  void a_line_that_was_spoilt_is_refused_and_with_it_the_whole_request(
-      String pointer, String value, ErrorCode expected) {
+  void an_invalid_line_refuses_the_whole_request(String pointer, String value, ErrorCode expected) {
     String good = line("00000000-0001");
-    ObjectNode spoilt = (ObjectNode) Json.MAPPER.readTree(line("00000000-0002"));
+    ObjectNode invalid = (ObjectNode) Json.MAPPER.readTree(line("00000000-0002"));
     int cut = pointer.lastIndexOf('/');
-    ObjectNode parent = (ObjectNode) spoilt.at(pointer.substring(0, cut));
+    ObjectNode parent = (ObjectNode) invalid.at(pointer.substring(0, cut));
     parent.putRawValue(pointer.substring(cut + 1), new RawValue(value));
 
-    TestApi.Reply reply = restore(List.of(good, Json.MAPPER.writeValueAsString(spoilt)));
+    TestApi.Reply reply = restore(List.of(good, Json.MAPPER.writeValueAsString(invalid)));
 
     reply.expect(expected);
     assertThat(reply.body()).contains("/lines/1");
@@ -402,7 +400,7 @@ class RestoreTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"{", "[]", "1", "{} {}", "{\"format\": 1, \"format\": 1}"})
-  void a_line_that_is_no_object_is_refused_with_its_number(String line) {
+  void a_line_that_is_not_an_object_is_refused_with_its_number(String line) {
     TestApi.Reply reply = restore(List.of(line("00000000-0001"), line));
 
     assertThat(reply.status()).isEqualTo(400);
@@ -411,7 +409,7 @@ class RestoreTest {
   }
 
   @Test
-  void a_payload_in_a_string_must_be_json_and_nothing_more() {
+  void a_payload_text_must_be_exactly_one_json_value() {
     ObjectNode line = (ObjectNode) Json.MAPPER.readTree(line("00000000-0001"));
     line.remove("payload");
     for (String text : List.of("", " 1", "1 ", "1, \"x\": 2", "{", "{}}", "[\"\\u0000\"]")) {
@@ -423,7 +421,7 @@ class RestoreTest {
   }
 
   @Test
-  void a_body_that_is_none_or_has_too_much_is_refused() {
+  void a_missing_or_too_large_body_is_refused() {
     api.post(RESTORE).send().expect(ErrorCode.BODY_REQUIRED);
     restoring("\n\n").send().expect(ErrorCode.BODY_REQUIRED);
     api.post(RESTORE).json("{}").send().expect(ErrorCode.UNSUPPORTED_MEDIA_TYPE);
@@ -435,7 +433,7 @@ class RestoreTest {
     assertThat(api.world.value("SELECT count(*) FROM carillon.task")).isEqualTo("0");
   }
 
-  /** A line with a little of everything. */
+  /** A valid line. */
   private static String line(String end) {
     String hex = "%012x".formatted(Instant.parse("2026-03-01T10:00:00Z").toEpochMilli());
     String id = hex.substring(0, 8) + "-" + hex.substring(8) + "-7000-8000-" + end.replace("-", "");

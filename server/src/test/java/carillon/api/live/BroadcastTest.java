@@ -38,6 +38,7 @@ import java.util.Random;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Function;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
@@ -66,9 +67,9 @@ class BroadcastTest {
     return broadcast(this::look);
   }
 
-  private Broadcast broadcast(StatsLook stats) {
+  private Broadcast broadcast(Function<Set<Viewer>, Map<Viewer, String>> stats) {
     return new Broadcast(
-        world.events, world.keys, stats, new DatabaseGate(world.db, 4), world.clock);
+        world.store.events(), world.store.keys(), stats, new DatabaseGate(world.db, 4), world.clock);
   }
 
   /** Knows one tenant only. */
@@ -139,7 +140,7 @@ class BroadcastTest {
   private TaskId happens(int tenant, String type, Instant at) {
     TaskId id = TaskId.at(at, random);
     var change = new Events.Change(id, type, TaskState.PENDING, TaskState.RUNNING, 1);
-    world.events.write(List.of(new Events.Event(new TenantId(tenant), at, change, 0)), "another");
+    world.store.events().write(List.of(new Events.Event(new TenantId(tenant), at, change, 0)), "another");
     return id;
   }
 
@@ -211,7 +212,7 @@ class BroadcastTest {
       events.add(new Events.Event(World.TENANT, world.clock.instant(), change, 0));
     }
     events.add(new Events.Event(World.TENANT, world.clock.instant(), null, 1_000));
-    world.events.write(events, "another");
+    world.store.events().write(events, "another");
     pass();
 
     String told = rest(stream);
@@ -261,7 +262,7 @@ class BroadcastTest {
     var reader = new StatsReader(world.db, world.catalog, world.partitions, world.clock);
     var gate = new DatabaseGate(world.db, 4);
     broadcast = broadcast(new Stats(reader, new ActivityReader(world.db), gate, () -> now)::json);
-    var auth = new Auth("00".repeat(32), world.keys, world.tenants, gate);
+    var auth = new Auth("00".repeat(32), world.store.keys(), world.store.tenants(), gate);
     for (int i = 0; i < streams; i++) {
       List<String> bearer = List.of("Bearer " + key("type-" + i));
       Supplier<Caller> callerNow = () -> auth.caller(Permission.TASKS_READ, bearer, List.of());
@@ -280,7 +281,7 @@ class BroadcastTest {
     KeyText text = KeyText.random(random);
     world.db.inTransaction(
         tx ->
-            world.keys.create(
+            world.store.keys().create(
                 tx,
                 World.TENANT,
                 text.id(),
@@ -329,7 +330,7 @@ class BroadcastTest {
   void a_revoked_key_is_found_by_the_one_statement_for_all() {
     String key = key("mail");
     String id = KeyText.parse(key).orElseThrow().id();
-    var auth = new Auth("00".repeat(32), world.keys, world.tenants, new DatabaseGate(world.db, 1));
+    var auth = new Auth("00".repeat(32), world.store.keys(), world.store.tenants(), new DatabaseGate(world.db, 1));
     Supplier<Caller> callerNow =
         () -> auth.caller(Permission.TASKS_READ, List.of("Bearer " + key), List.of());
     EventStream stream = broadcast.open(callerNow.get(), callerNow, ALL);
@@ -518,17 +519,17 @@ class BroadcastTest {
   void who_watches_says_so_again_and_again_until_nobody_does() {
     EventStream stream = watch(caller(1), ALL);
     pass();
-    assertThat(world.events.watched()).containsExactly(World.TENANT);
+    assertThat(world.store.events().watched()).containsExactly(World.TENANT);
     world.sql("DELETE FROM carillon.watch");
     pass();
-    assertThat(world.events.watched()).isEmpty();
+    assertThat(world.store.events().watched()).isEmpty();
     pass(Duration.ofSeconds(10));
-    assertThat(world.events.watched()).containsExactly(World.TENANT);
+    assertThat(world.store.events().watched()).containsExactly(World.TENANT);
 
     stream.close();
     world.sql("DELETE FROM carillon.watch");
     pass(Duration.ofSeconds(10));
 
-    assertThat(world.events.watched()).isEmpty();
+    assertThat(world.store.events().watched()).isEmpty();
   }
 }

@@ -101,7 +101,7 @@ class EventApiTest {
   @Test
   void what_happens_on_another_node_comes_as_server_sent_events() {
     try (World other = api.world.beside();
-        Feed feed = new Feed(other.events, other.catalog, other.clock, () -> "other");
+        Feed feed = new Feed(other.store.events(), other.catalog, other.clock, () -> "other");
         Watching watching = new Watching(api, "?stats=false&type=t")) {
       other.db.transitions().listen(feed);
       feed.start(_ -> {});
@@ -137,7 +137,7 @@ class EventApiTest {
         .atMost(Duration.ofSeconds(15))
         .until(
             () -> {
-              api.world.events.write(
+              api.world.store.events().write(
                   List.of(new Events.Event(World.TENANT, api.world.clock.instant(), null, 1)),
                   "another");
               return streams(api) == 0;
@@ -199,7 +199,7 @@ class EventApiTest {
     String id = key.substring(key.indexOf('_') + 1, key.lastIndexOf('_'));
     var auth =
         new Auth(
-            "00".repeat(32), api.world.keys, api.world.tenants, new DatabaseGate(api.world.db, 1));
+            "00".repeat(32), api.world.store.keys(), api.world.store.tenants(), new DatabaseGate(api.world.db, 1));
     Caller caller = auth.caller(Permission.TASKS_READ, List.of("Bearer " + key), List.of());
     EventStream stream =
         new EventStream(

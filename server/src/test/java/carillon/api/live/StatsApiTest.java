@@ -25,12 +25,12 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.LongSupplier;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
-import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -269,7 +269,7 @@ class StatsApiTest {
   }
 
   @Test
-  void many_who_ask_at_once_cost_one_look() throws Exception {
+  void concurrent_requests_share_one_query() throws Exception {
     api.world.countStatements();
     api.world.sql("SELECT pg_stat_statements_reset()");
     try (ExecutorService pool = Executors.newFixedThreadPool(10)) {
@@ -293,23 +293,24 @@ class StatsApiTest {
                     FROM pg_stat_statements s JOIN pg_database d ON d.oid = s.dbid
                     WHERE d.datname = current_database() AND query LIKE '%carillon.activity a%'
                     """)))
-        .isLessThan(10); // two for a look, and a busy machine may need more than one
+        .isLessThan(10); // two for each refresh; a busy machine may need more than one refresh
   }
 
   private static Stats stats(LongSupplier nanoTime) {
+    return stats(new DatabaseGate(api.world.db, 1), nanoTime);
+  }
+
+  private static Stats stats(DatabaseGate gate, LongSupplier nanoTime) {
     return new Stats(
-        TestApi.stores(api.world).stats(),
-        TestApi.stores(api.world).activity(),
-        new DatabaseGate(api.world.db, 1),
-        nanoTime);
+        api.world.store.stats(), api.world.store.activityReader(), gate, nanoTime);
   }
 
   @Test
-  void what_is_due_is_shown_within_ten_seconds_where_looks_are_slow() {
+  void due_tasks_are_shown_within_ten_seconds_where_queries_are_slow() {
     AtomicLong nanos = new AtomicLong();
-    Duration slow = Duration.ofMillis(40); // between any two looks at the clock
+    Duration slow = Duration.ofMillis(40); // between any two reads of the clock
     Stats stats = stats(() -> nanos.addAndGet(slow.toNanos()));
-    TenantId tenant = api.world.tenants.put("follows", Tenants.Settings.DEFAULT, "test").id();
+    TenantId tenant = api.world.store.tenants().put("follows", Tenants.Settings.DEFAULT, "test").id();
     int shown = dueOf(stats, tenant);
     for (int tasks = 1; tasks <= 8; tasks++) {
       api.world.tasks.create(tenant, World.task("t", new Target.Pull()));
@@ -328,7 +329,7 @@ class StatsApiTest {
   }
 
   @Test
-  void an_answer_says_how_old_its_parts_are() {
+  void a_response_has_the_time_of_each_part() {
     JsonNode stats = get("/v1/stats");
 
     Instant now = api.world.clock.instant();
@@ -345,9 +346,9 @@ class StatsApiTest {
   }
 
   @Test
-  void one_look_serves_several_tenants() {
+  void one_refresh_serves_several_tenants() {
     Stats stats = stats(System::nanoTime);
-    TenantId other = api.world.tenants.find("stats").orElseThrow().id();
+    TenantId other = api.world.store.tenants().find("stats").orElseThrow().id();
     Viewer one = Viewer.ofAll(World.TENANT);
     Viewer two = Viewer.ofAll(other);
     Viewer limited = new Viewer(other, List.of("mail"));
@@ -361,49 +362,78 @@ class StatsApiTest {
   }
 
   @Test
-  void tenants_beside_one_another_are_looked_at_slice_by_slice() {
+  void a_long_list_of_tenants_is_read_in_several_turns() {
     Set<TenantId> many =
         IntStream.rangeClosed(1, 450).mapToObj(TenantId::new).collect(Collectors.toSet());
 
     Map<TenantId, Stats.OfTenant> all = stats(System::nanoTime).tenants(many);
 
     assertThat(all).containsOnlyKeys(many);
-    TenantId stats = api.world.tenants.find("stats").orElseThrow().id();
+    TenantId stats = api.world.store.tenants().find("stats").orElseThrow().id();
     assertThat(all.get(stats)).extracting(Stats.OfTenant::pending).isEqualTo(4L);
   }
 
   @Test
-  void while_another_looks_one_is_told_what_was_seen_last() throws Exception {
+  void while_the_database_is_busy_callers_get_the_last_values() throws Exception {
     AtomicLong nanos = new AtomicLong();
-    CountDownLatch looking = new CountDownLatch(1);
-    CountDownLatch seen = new CountDownLatch(1);
-    AtomicReference<@Nullable Thread> slow = new AtomicReference<>();
-    Stats stats =
-        stats(
-            () -> {
-              if (Thread.currentThread().equals(slow.get()) && nanos.get() > 0) {
-                looking.countDown();
-                Latches.await(seen); // in the midst of its look
-              }
-              return nanos.get();
-            });
+    DatabaseGate gate = new DatabaseGate(api.world.db, 1);
+    Stats stats = stats(gate, nanos::get);
     Viewer viewer = Viewer.ofAll(World.TENANT);
     String first = stats.json(viewer);
     nanos.addAndGet(Duration.ofSeconds(10).toNanos());
-    Thread other = Thread.ofPlatform().unstarted(() -> stats.tenants(Set.of(World.TENANT)));
-    slow.set(other);
-    other.start();
-    looking.await();
+    CountDownLatch busy = new CountDownLatch(1);
+    CountDownLatch released = new CountDownLatch(1);
+    Thread other =
+        Thread.ofPlatform()
+            .start(
+                () ->
+                    gate.use(
+                        () -> {
+                          busy.countDown();
+                          Latches.await(released);
+                          return 0;
+                        }));
+    busy.await();
     try {
       assertThat(stats.json(viewer)).isEqualTo(first);
+      assertThat(stats.json(Set.of(viewer, Viewer.ofAll(new TenantId(99))))).containsOnlyKeys(viewer);
       assertThatThrownBy(() -> stats.json(new Viewer(new TenantId(99), List.of())))
           .isInstanceOfSatisfying(
               ApiException.class, e -> assertThat(e.code()).isEqualTo(ErrorCode.OVERLOADED));
     } finally {
-      seen.countDown();
+      released.countDown();
       other.join();
     }
     assertThat(stats.json(viewer)).isNotEqualTo(first);
+  }
+
+  @Test
+  void one_caller_at_a_time_has_the_turn() throws Exception {
+    DatabaseGate gate = new DatabaseGate(api.world.db, 2);
+    Semaphore turn = new Semaphore(1, true);
+    CountDownLatch busy = new CountDownLatch(1);
+    CountDownLatch released = new CountDownLatch(1);
+    Thread other =
+        Thread.ofPlatform()
+            .start(
+                () ->
+                    gate.tryAlone(
+                        turn,
+                        () -> {
+                          busy.countDown();
+                          Latches.await(released);
+                        }));
+    busy.await();
+    AtomicInteger runs = new AtomicInteger();
+    try {
+      assertThat(gate.tryAlone(turn, runs::incrementAndGet)).isFalse();
+    } finally {
+      released.countDown();
+      other.join();
+    }
+    assertThat(runs).hasValue(0);
+    assertThat(gate.tryAlone(turn, runs::incrementAndGet)).isTrue();
+    assertThat(runs).hasValue(1);
   }
 
   @Test

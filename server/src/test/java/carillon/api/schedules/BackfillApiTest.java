@@ -40,10 +40,10 @@ class BackfillApiTest {
   }
 
   private void takeSteps() {
-    for (List<UUID> open = api.world.backfillSteps.open(1);
+    for (List<UUID> open = api.world.store.backfillSteps().open(1);
         !open.isEmpty();
-        open = api.world.backfillSteps.open(1)) {
-      api.world.backfillSteps.take(open.getFirst());
+        open = api.world.store.backfillSteps().open(1)) {
+      api.world.store.backfillSteps().take(open.getFirst());
     }
   }
 

@@ -310,7 +310,8 @@ class BrokerTargetApiTest {
                   var quota = new WorkQueue.Quota(lane, 1, Instant.EPOCH, Duration.ofMinutes(1));
                   claimed.addAll(
                       api.world
-                          .queue
+                          .store
+                          .queue()
                           .claimDue(
                               Partition.of(api.world.clock.instant()),
                               List.of(quota),

@@ -29,7 +29,7 @@ class AdminKeyTest {
   }
 
   @Test
-  void a_given_key_is_used_and_not_kept() {
+  void a_configured_key_is_used_and_not_stored() {
     AdminKey key = AdminKey.of(config(Map.of("admin-key", GIVEN)));
 
     assertThat(key).isEqualTo(new AdminKey(GIVEN, null, false));
@@ -37,7 +37,7 @@ class AdminKeyTest {
   }
 
   @Test
-  void without_one_a_key_is_made_once_and_kept_for_its_owner() throws IOException {
+  void a_key_is_generated_once_and_readable_only_by_its_owner() throws IOException {
     AdminKey first = AdminKey.of(config(Map.of()));
     AdminKey second = AdminKey.of(config(Map.of()));
 
@@ -80,7 +80,7 @@ class AdminKeyTest {
   }
 
   @Test
-  void a_kept_key_that_could_be_guessed_is_refused() throws IOException {
+  void a_stored_key_that_is_too_short_is_rejected() throws IOException {
     Files.createDirectories(directory.resolve("data"));
     Files.writeString(directory.resolve("data/admin-key"), "changed-by-hand\n");
 

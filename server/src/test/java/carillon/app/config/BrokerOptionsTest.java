@@ -92,7 +92,7 @@ class BrokerOptionsTest {
         "a=, HOST:PORT",
         "a=@none, no such file",
       })
-  void what_cannot_be_meant_is_refused(String value, String rule) {
+  void contradictory_options_are_rejected(String value, String rule) {
     assertThatThrownBy(() -> kafka(value))
         .isInstanceOf(CommandFailed.class)
         .hasMessageStartingWith("--kafka")
@@ -116,7 +116,7 @@ class BrokerOptionsTest {
     "buffer.memory=100000, buffer.memory must be",
     "client.id=\\u00, not a properties file",
   })
-  void what_a_file_may_not_say_is_refused_by_name(String line, String rule) throws IOException {
+  void unsupported_file_keys_are_rejected_by_name(String line, String rule) throws IOException {
     file("f", "bootstrap.servers=h:1\n" + line + "\n");
 
     assertThatThrownBy(() -> kafka("main=@f"))

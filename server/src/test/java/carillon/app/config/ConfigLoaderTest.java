@@ -171,7 +171,7 @@ class ConfigLoaderTest {
   }
 
   @Test
-  void a_flag_stands_above_a_variable_above_the_file() throws IOException {
+  void flags_override_variables_which_override_the_file() throws IOException {
     file("port: 1\nconcurrency: 1\npool-size: 3\n");
     environment.put("CARILLON_PORT", "2");
     environment.put("CARILLON_CONCURRENCY", "2");
@@ -198,7 +198,7 @@ class ConfigLoaderTest {
   }
 
   @Test
-  void a_pooler_is_named_by_its_mode_and_stands_before_a_database_of_your_own() {
+  void a_pooler_needs_an_external_database() {
     String url = "postgresql://u@h/d";
 
     assertThat(load("database-url", url, "pooler", "transaction").database().pooler())
@@ -210,7 +210,7 @@ class ConfigLoaderTest {
   }
 
   @Test
-  void an_empty_file_and_an_empty_variable_say_nothing() throws IOException {
+  void empty_files_and_empty_variables_are_ignored() throws IOException {
     file("");
     environment.put("CARILLON_PORT", "");
 
@@ -241,7 +241,7 @@ class ConfigLoaderTest {
   }
 
   @Test
-  void an_admin_key_of_fewer_than_32_characters_is_refused_wherever_it_stands() throws IOException {
+  void an_admin_key_shorter_than_32_characters_is_rejected_from_any_source() throws IOException {
     String tooShort = ADMIN_KEY.substring(0, 31);
     String rule =
         ": the value is not 32 to 200 visible ASCII characters, such as `openssl rand -hex 32`";

@@ -38,7 +38,7 @@ class RabbitSettingsTest {
         "amqp://u:@h/v|h:5672|u|guest|v",
         "amqps://u:p@h,i:3/v|h:5671, i:3|u|p|v",
       })
-  void a_uri_says_where_and_who(
+  void a_uri_has_address_and_credentials(
       String uri, String hosts, String user, String password, String virtualHost) {
     RabbitCluster cluster = read(uri);
 
@@ -59,7 +59,7 @@ class RabbitSettingsTest {
     "amqp://u:s3cret%zz@h, percent sign",
     "@none, cannot be read",
   })
-  void what_cannot_be_meant_is_refused_and_not_shown(String value, String rule) {
+  void invalid_values_are_rejected_without_showing_them(String value, String rule) {
     assertThatThrownBy(() -> read(value))
         .isInstanceOf(CommandFailed.class)
         .hasMessageStartingWith("--rabbitmq main: ")
@@ -76,7 +76,7 @@ class RabbitSettingsTest {
     "uri=amqp://h\\ntls.truststore=x, for amqps",
     "uri=amqps://h\\ntls.truststore=none.p12, tls.truststore: the file cannot be read",
   })
-  void what_a_file_may_not_say_is_refused(String text, String rule) throws IOException {
+  void unsupported_file_keys_are_rejected(String text, String rule) throws IOException {
     Files.writeString(directory.resolve("f"), text.replace("\\n", "\n"));
 
     assertThatThrownBy(() -> read("@f"))
@@ -87,7 +87,7 @@ class RabbitSettingsTest {
   }
 
   @Test
-  void a_store_may_say_whom_to_trust() throws IOException {
+  void a_trust_store_can_be_named() throws IOException {
     TestCertificates.pemFor(directory, "localhost");
     String text = "uri=amqps://h\ntls.truststore=localhost-trust.p12\ntls.truststore.password=";
     Files.writeString(directory.resolve("f"), text + TestCertificates.PASSWORD);

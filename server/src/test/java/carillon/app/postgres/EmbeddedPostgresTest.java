@@ -85,7 +85,7 @@ class EmbeddedPostgresTest {
   }
 
   @Test
-  void data_is_kept_from_start_to_start() throws SQLException {
+  void data_survives_a_restart() throws SQLException {
     try (EmbeddedPostgres postgres = start()) {
       ask(postgres, "CREATE TABLE kept AS SELECT 42 AS answer");
     }
@@ -135,7 +135,7 @@ class EmbeddedPostgresTest {
   }
 
   @Test
-  void the_server_connects_as_the_owner_of_the_database_who_is_no_superuser() throws Exception {
+  void the_server_connects_as_an_owner_without_superuser_rights() throws Exception {
     try (EmbeddedPostgres postgres = start()) {
       assertThat(
               ask(
@@ -244,7 +244,7 @@ class EmbeddedPostgresTest {
   }
 
   @Test
-  void what_a_killed_program_left_running_is_stopped_even_if_its_binaries_are_gone()
+  void a_server_left_by_a_killed_process_is_stopped_even_without_its_binaries()
       throws Exception {
     Path binaries = directory.resolve("own-binaries");
     try (ChildProcess victim =
@@ -288,7 +288,7 @@ class EmbeddedPostgresTest {
   }
 
   @Test
-  void a_database_that_was_only_half_made_is_made_anew() throws Exception {
+  void a_half_created_database_is_created_again() throws Exception {
     PrivateFiles.deleteTree(directory.resolve("postgres"));
     Files.createDirectories(directory.resolve("postgres.new/base"));
     Files.writeString(directory.resolve("postgres.new/PG_VERSION"), "18\n");

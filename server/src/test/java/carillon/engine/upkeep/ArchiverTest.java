@@ -66,7 +66,7 @@ class ArchiverTest {
 
   private Archiver archiver(World process, Supplier<NodeLease> node) {
     return new Archiver(
-        process.archive, new ArchiveFiles(archive()), TTL, process.clock, node, events::add);
+        process.store.archive(), new ArchiveFiles(archive()), TTL, process.clock, node, events::add);
   }
 
   private List<Path> files() throws IOException {
@@ -102,7 +102,7 @@ class ArchiverTest {
   }
 
   @Test
-  void letters_go_to_one_file_that_only_its_owner_may_read() throws IOException {
+  void letters_are_written_to_one_file_that_only_its_owner_can_read() throws IOException {
     List<TaskId> ids = Graves.dig(world, 3);
 
     assertThat(archiver().archiveOnce()).isPositive();
@@ -125,7 +125,7 @@ class ArchiverTest {
   }
 
   @Test
-  void nothing_is_written_while_nothing_is_old_enough() throws IOException {
+  void no_file_is_written_before_the_time_to_live() throws IOException {
     Graves.dig(world, 3);
     world.sql("UPDATE carillon.dead_letter SET kept_from = now()");
 
@@ -136,9 +136,9 @@ class ArchiverTest {
   }
 
   @Test
-  void a_crash_after_the_file_was_written_archives_the_letter_a_second_time() throws IOException {
+  void a_crash_after_writing_a_file_archives_its_letters_again() throws IOException {
     List<TaskId> ids = Graves.dig(world, 2);
-    List<DeadLetterArchive.Letter> read = world.archive.oldest(TTL, 10, 1 << 20).letters();
+    List<DeadLetterArchive.Letter> read = world.store.archive().oldest(TTL, 10, 1 << 20).letters();
     new ArchiveFiles(archive())
         .write(
             "dead-letters-crashed", read.stream().map(letter -> letter.task().line()).iterator());
@@ -151,8 +151,7 @@ class ArchiverTest {
   }
 
   @Test
-  void while_the_database_refuses_to_drop_them_letters_are_not_written_again_and_again()
-      throws IOException {
+  void letters_that_cannot_be_dropped_are_written_only_once() throws IOException {
     Graves.dig(world, 2);
     world.sql("ALTER TABLE carillon.audit ADD CONSTRAINT broken CHECK (who = '')");
     Archiver archiver = archiver();
@@ -170,13 +169,14 @@ class ArchiverTest {
   }
 
   @Test
-  void a_file_whose_letters_are_gone_after_all_is_kept() throws IOException {
+  void a_file_is_kept_if_its_letters_were_dropped_by_a_commit_whose_response_was_lost()
+      throws IOException {
     Graves.dig(world, 2);
     world.sql("ALTER TABLE carillon.audit ADD CONSTRAINT broken CHECK (who = '')");
     Archiver archiver = archiver();
     assertThatThrownBy(archiver::archiveOnce).isInstanceOf(StoreException.class);
 
-    // As if the commit had been made, and only its answer been lost.
+    // As if the commit had succeeded and only its response had been lost.
     world.sql("DELETE FROM carillon.dead_letter");
     world.sql("DELETE FROM carillon.task");
     assertThat(archiver.archiveOnce()).isZero();
@@ -185,7 +185,7 @@ class ArchiverTest {
   }
 
   @Test
-  void what_is_redriven_while_its_file_is_written_stays() throws IOException {
+  void a_letter_redriven_while_its_file_is_written_stays() throws IOException {
     List<TaskId> ids = Graves.dig(world, 2);
     Archiver archiver = archiver(world, () -> redriven(ids.getFirst()));
 
@@ -198,7 +198,7 @@ class ArchiverTest {
   }
 
   @Test
-  void a_file_of_which_nothing_was_dropped_is_not_kept() throws IOException {
+  void a_file_is_deleted_if_none_of_its_letters_was_dropped() throws IOException {
     List<TaskId> ids = Graves.dig(world, 1);
 
     assertThat(archiver(world, () -> redriven(ids.getFirst())).archiveOnce()).isPositive();
@@ -207,14 +207,14 @@ class ArchiverTest {
     assertThat(events).isEmpty();
   }
 
-  /** Asked for after the letters were read. */
+  /** Called after the letters were read. */
   private NodeLease redriven(TaskId id) {
     world.db.inTransaction(tx -> world.tasks.redrive(tx, World.TENANT, id, "test", null));
     return NodeLease.renewed("node", System.nanoTime(), TTL);
   }
 
   @Test
-  void a_directory_that_cannot_be_written_costs_no_letter() throws IOException {
+  void a_directory_that_is_not_writable_loses_no_letter() throws IOException {
     Graves.dig(world, 3);
     Files.writeString(directory.resolve("a"), "a file where the directory should be");
     Archiver archiver = archiver();
@@ -234,7 +234,7 @@ class ArchiverTest {
   }
 
   @Test
-  void nodes_that_archive_at_the_same_time_lose_nothing_and_count_each_letter_once()
+  void concurrent_archivers_lose_nothing_and_count_each_letter_once()
       throws IOException, InterruptedException, ExecutionException {
     int count = 5_000;
     List<TaskId> ids = Graves.dig(world, count);
@@ -258,7 +258,7 @@ class ArchiverTest {
         .hasSizeGreaterThanOrEqualTo(count);
   }
 
-  /** Goes on although another may be faster. */
+  /** Continues although another archiver may be faster. */
   private boolean emptied(Archiver archiver) {
     while (!letters().equals("0")) {
       archiver.archiveOnce();
@@ -291,7 +291,7 @@ class ArchiverTest {
                     WHERE d.datname = current_database()
                       AND toplevel
                     """)))
-        .as("statements, those of transactions among them")
+        .as("statements, including BEGIN and COMMIT")
         .isLessThan(passes * 12);
   }
 }

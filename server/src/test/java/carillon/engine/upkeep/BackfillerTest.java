@@ -9,10 +9,10 @@ import carillon.model.schedule.OverlapRule;
 import carillon.store.cluster.Leadership;
 import carillon.store.db.Db;
 import carillon.store.db.StoreException;
+import carillon.store.schedules.Backfill;
+import carillon.store.schedules.Backfill.State;
 import carillon.store.schedules.BackfillSteps;
 import carillon.store.schedules.Backfills;
-import carillon.store.schedules.Backfills.Backfill;
-import carillon.store.schedules.Backfills.State;
 import carillon.store.schedules.StoredSchedule;
 import carillon.testkit.Scheduled;
 import carillon.testkit.World;
@@ -39,7 +39,7 @@ class BackfillerTest {
   void open() {
     world = World.create();
     scheduled = new Scheduled(world);
-    backfiller = new Backfiller(world.backfillSteps, events::add);
+    backfiller = new Backfiller(world.store.backfillSteps(), events::add);
   }
 
   @AfterEach
@@ -48,16 +48,16 @@ class BackfillerTest {
   }
 
   private Backfill start(String schedule, int times) {
-    var asked = new Backfills.Asked(TEN, TEN.plusSeconds(times - 1), OverlapRule.ALLOW, false);
+    var asked = new Backfills.Request(TEN, TEN.plusSeconds(times - 1), OverlapRule.ALLOW, false);
     return ((Backfills.Result.Saved) scheduled.backfill(schedule, asked)).backfill();
   }
 
   private Backfill find(Backfill backfill) {
-    return world.backfills.find(World.TENANT, backfill.schedule(), backfill.id()).orElseThrow();
+    return world.store.backfills().find(World.TENANT, backfill.schedule(), backfill.id()).orElseThrow();
   }
 
   @Test
-  void a_pass_takes_one_step_of_each_and_comes_back_at_once_while_there_is_more() {
+  void a_pass_takes_one_step_of_each_backfill_and_repeats_at_once_while_there_is_more() {
     scheduled.every("s", 1);
     Backfill large = start("s", 1_500);
     Backfill small = start("s", 10);
@@ -71,17 +71,17 @@ class BackfillerTest {
     assertThat(events)
         .containsExactly(
             new EngineEvent.Backfilled(1_000),
-            new EngineEvent.Backfilled(0), // of the small one, all are there
+            new EngineEvent.Backfilled(0), // the small backfill finds its tasks created
             new EngineEvent.Backfilled(500));
   }
 
   @Test
-  void who_leads_no_more_leaves_a_backfill_as_it_is() {
+  void a_node_that_lost_leadership_leaves_a_backfill_unchanged() {
     scheduled.every("s", 1);
     Backfill ours = start("s", 10);
     Optional<Term> term = new Leadership(world.db).take("node", Duration.ofMinutes(1));
     AtomicInteger asked = new AtomicInteger();
-    Db once = world.db.onlyWhile(() -> asked.incrementAndGet() == 2 ? Optional.empty() : term);
+    Db once = world.db.onlyInTerm(() -> asked.incrementAndGet() == 2 ? Optional.empty() : term);
     var steps = new BackfillSteps(once, world.tasks, StoredSchedule::timetable);
 
     assertThatThrownBy(new Backfiller(steps, events::add)::backfillOnce)
@@ -92,7 +92,7 @@ class BackfillerTest {
   }
 
   @Test
-  void backfills_whose_steps_fail_keep_nobody_from_theirs() {
+  void failing_backfills_do_not_block_the_others() {
     scheduled.every("s", 1);
     scheduled.every("broken", 1);
     world.sql("UPDATE carillon.schedule SET every_ms = NULL, cron = 'x' WHERE name = 'broken'");

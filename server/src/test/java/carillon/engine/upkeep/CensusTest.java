@@ -43,7 +43,7 @@ class CensusTest {
     return new Census(new WaitingCounts(world.db), world.clock, nanos::get);
   }
 
-  /** Tasks that wait, and as many that do not. */
+  /** Creates waiting tasks, and as many cancelled ones. */
   private void insert(String day, int lane, int tasks) {
     world.sql(
         """
@@ -54,22 +54,22 @@ class CensusTest {
         FROM generate_series(1, 2 * %d) AS n
         """
             .formatted(day, lane, tasks));
-    tellStatistics();
+    flushStatistics();
   }
 
-  /** Or PostgreSQL would wait up to some seconds for more. */
-  private void tellStatistics() {
+  /** Otherwise PostgreSQL would delay its statistics by some seconds. */
+  private void flushStatistics() {
     world.sql("SELECT pg_stat_force_next_flush()");
   }
 
-  /** Passes until a round has ended; how long the last of them says to rest. */
+  /** Runs passes until a round has ended, and returns the pause after the last. */
   private Duration round() {
     String before = begunAt();
-    Duration rest = census.countOnce();
+    Duration pause = census.countOnce();
     while (begunAt().equals(before)) {
-      rest = census.countOnce();
+      pause = census.countOnce();
     }
-    return rest;
+    return pause;
   }
 
   private String begunAt() {
@@ -77,17 +77,17 @@ class CensusTest {
   }
 
   @Test
-  void what_waits_is_counted_by_partition_and_lane() {
+  void waiting_tasks_are_counted_by_partition_and_lane() {
     round();
 
     assertThat(world.value(WAITING)).isEqualTo("2027-01-30 7 3, 2027-01-31 7 5, 2027-01-31 8 1");
   }
 
   @Test
-  void a_lane_that_has_emptied_is_forgotten() {
+  void the_count_of_an_emptied_lane_is_deleted() {
     round();
     world.sql("UPDATE carillon.task SET state = 'CANCELLED', ready_at = NULL WHERE lane = 7");
-    tellStatistics();
+    flushStatistics();
 
     round();
 
@@ -95,7 +95,7 @@ class CensusTest {
   }
 
   @Test
-  void what_is_as_it_was_is_not_written_again() {
+  void an_unchanged_count_is_not_written_again() {
     round();
     String rows =
         "SELECT string_agg(lane || ' ' || xmin, ', ' ORDER BY lane) FROM carillon.waiting";
@@ -110,7 +110,7 @@ class CensusTest {
   }
 
   @Test
-  void only_partitions_that_have_changed_are_counted_again() {
+  void only_changed_partitions_are_counted_again() {
     round();
     world.sql("UPDATE carillon.waiting SET tasks = 99");
     insert("2027-01-31", 9, 2);
@@ -122,7 +122,7 @@ class CensusTest {
   }
 
   @Test
-  void a_partition_that_is_gone_is_forgotten() {
+  void the_counts_of_a_dropped_partition_are_deleted() {
     world.sql("INSERT INTO carillon.waiting (lane, partition, tasks) VALUES (7, '2020-01-01', 5)");
     round();
     assertThat(world.value(WAITING)).doesNotContain("2020-01-01");
@@ -137,7 +137,7 @@ class CensusTest {
   }
 
   @Test
-  void a_partition_that_goes_while_it_is_its_turn_keeps_nobody_else() {
+  void a_partition_dropped_during_its_count_does_not_block_the_others() {
     census.countOnce(); // the first of two
     world.sql(
         "DROP TABLE carillon.task_20270131, carillon.attempt_20270131,"
@@ -151,9 +151,9 @@ class CensusTest {
   }
 
   @Test
-  void it_rests_a_hundred_times_as_long_as_it_worked_and_two_seconds_at_least() {
-    Duration rest = round();
-    assertThat(rest).as("after nothing that took any time").isEqualTo(Duration.ofSeconds(2));
+  void a_pass_pauses_a_hundred_times_its_duration_and_at_least_two_seconds() {
+    Duration pause = round();
+    assertThat(pause).as("after a pass that took no time").isEqualTo(Duration.ofSeconds(2));
 
     census =
         new Census(new WaitingCounts(world.db), world.clock, () -> nanos.getAndAdd(70_000_000));

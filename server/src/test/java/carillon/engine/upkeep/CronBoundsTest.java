@@ -30,7 +30,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The planner where there is more than it can do or see at once. */
+/** The planner with more work than one step can do or read. */
 class CronBoundsTest {
 
   private World world;
@@ -53,7 +53,7 @@ class CronBoundsTest {
     return start.plusSeconds(seconds);
   }
 
-  /** As its loop would: a pass that fails is repeated. Says how many failed. */
+  /** Repeats failed passes, as the loop does, and returns how many failed. */
   private int planThroughFailures(Instant time) {
     for (int failed = 0; failed < 30; failed++) {
       try {
@@ -68,7 +68,7 @@ class CronBoundsTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"57014", "25P03", "53200"})
-  void a_step_that_is_too_much_for_the_database_is_made_smaller(String state) {
+  void a_step_that_times_out_is_made_smaller(String state) {
     for (int i = 0; i < 100; i++) {
       TestSchedule.every("s" + i, Duration.ofMinutes(1)).insert(world, start);
     }
@@ -95,7 +95,7 @@ class CronBoundsTest {
   }
 
   @Test
-  void one_that_is_too_much_by_itself_is_put_off_and_keeps_nobody_else() {
+  void a_schedule_that_times_out_alone_is_postponed_and_does_not_block_the_others() {
     TestSchedule.every("heavy", Duration.ofMinutes(1)).insert(world, start.minusSeconds(1));
     for (int i = 0; i < 10; i++) {
       TestSchedule.every("s" + i, Duration.ofMinutes(1)).insert(world, start);
@@ -125,7 +125,7 @@ class CronBoundsTest {
   }
 
   @Test
-  void a_step_reads_the_open_fires_of_fewer_schedules_where_they_have_very_many() {
+  void a_step_reads_fewer_schedules_if_they_have_many_open_fires() {
     for (int i = 0; i < 250; i++) {
       TestSchedule.every("s" + i, Duration.ofMinutes(1)).insert(world, start);
     }
@@ -154,7 +154,7 @@ class CronBoundsTest {
   }
 
   @Test
-  void a_live_task_behind_very_many_that_have_ended_is_not_overlooked() {
+  void a_live_task_behind_many_finished_ones_is_found() {
     TestSchedule.every("s", Duration.ofMinutes(1))
         .with("overlap", "SKIP")
         .with("catch_up", "ALL")
@@ -176,7 +176,7 @@ class CronBoundsTest {
   }
 
   @Test
-  void a_task_that_was_started_ahead_of_its_time_is_not_cancelled_by_its_own_fire() {
+  void a_task_started_early_is_not_cancelled_by_its_own_fire() {
     Instant now = world.clock.instant().truncatedTo(ChronoUnit.SECONDS);
     TestSchedule.every("s", Duration.ofSeconds(20))
         .with("overlap", "CANCEL_PREVIOUS")
@@ -199,7 +199,7 @@ class CronBoundsTest {
   }
 
   private void changeMaxRuns() {
-    Schedule s = world.schedules.find(World.TENANT, "s").orElseThrow().schedule();
+    Schedule s = world.store.schedules().find(World.TENANT, "s").orElseThrow().schedule();
     var changed =
         new Schedule(
             s.name(),
@@ -217,7 +217,7 @@ class CronBoundsTest {
             s.task());
     world.db.inTransaction(
         tx ->
-            world.schedules.put(
+            world.store.schedules().put(
                 tx,
                 World.TENANT,
                 new Schedules.Wanted(changed, null),
@@ -226,12 +226,12 @@ class CronBoundsTest {
   }
 
   @Test
-  void what_was_missed_is_not_told_by_who_lost_the_lead_meanwhile()
+  void a_node_that_lost_leadership_reports_no_missed_fires()
       throws InterruptedException, ExecutionException {
     var leadership = new Leadership(world.db);
     Optional<Term> term = leadership.take("planner", Duration.ofMinutes(1));
     world.sql("UPDATE carillon.leadership SET lease_until = now()");
-    var leading = new TestPlanner(world, world.db.onlyWhile(() -> term), start);
+    var leading = new TestPlanner(world, world.db.onlyInTerm(() -> term), start);
     TestSchedule.every("s", Duration.ofMinutes(1)).insert(world, start);
     world.sql("CREATE SEQUENCE tries");
     world.sql(

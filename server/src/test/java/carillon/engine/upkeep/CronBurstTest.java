@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Test;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Very many schedules at once, by the clock of the database. */
+/** Many schedules due at the same time, by the clock of the database. */
 @Tag("slow")
 class CronBurstTest {
 
@@ -36,7 +36,7 @@ class CronBurstTest {
   }
 
   @Test
-  void ten_thousand_in_the_same_second_have_their_tasks_before_that() {
+  void ten_thousand_fires_of_one_second_have_tasks_before_it() {
     Instant began = world.clock.instant();
     Instant due = began.truncatedTo(ChronoUnit.SECONDS).plusSeconds(30);
     world.sql(
@@ -57,11 +57,11 @@ class CronBurstTest {
     assertThat(world.value("SELECT count(*) FROM carillon.task WHERE due_at = '" + due + "'"))
         .isEqualTo("" + SCHEDULES);
     log.info("all tasks were there {} before they were due", room);
-    assertThat(room).as("time left when all were there").isPositive();
+    assertThat(room).as("time left when all tasks were created").isPositive();
   }
 
   @Test
-  void a_pass_does_nothing_beside_a_hundred_thousand_that_are_not_due() {
+  void a_pass_reads_none_of_a_hundred_thousand_schedules_that_are_not_due() {
     Instant now = world.clock.instant().truncatedTo(ChronoUnit.SECONDS);
     world.sql(
         """
@@ -83,7 +83,7 @@ class CronBurstTest {
 
     Arrays.sort(micros);
     log.info("a pass took {} µs, at worst {} µs", micros[PASSES / 2], micros[PASSES - 1]);
-    // What a pass reads is asserted in SchedulePlansTest; how long that takes is the machine's.
+    // SchedulePlansTest asserts what a pass reads; how long that takes depends on the machine.
     assertThat(planner.events).isEmpty();
   }
 }

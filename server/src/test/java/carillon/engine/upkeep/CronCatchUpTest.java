@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Nobody plans for a day; then somebody does. */
+/** The planner resumes after a day without planning. */
 @Tag("slow")
 class CronCatchUpTest {
 
@@ -49,10 +49,10 @@ class CronCatchUpTest {
     // rule, limit, window, tasks of the day
     "LAST, 100, P7D, 1",
     "ALL, 100, P7D, 100",
-    "ALL, 1000, PT1H, 61", // both ends of the window belong to it
+    "ALL, 1000, PT1H, 61", // both ends of the window are inclusive
     "ALL, 1000, P7D, 1000"
   })
-  void each_nominal_time_of_the_day_is_made_up_for_or_skipped(
+  void each_nominal_time_of_the_day_catches_up_or_is_skipped(
       String rule, int limit, Duration window, int tasks) {
     TestSchedule.every("s", Duration.ofMinutes(1))
         .with("catch_up", rule)
@@ -68,7 +68,7 @@ class CronCatchUpTest {
     assertThat(fires("skipped = 'WINDOW'")).isEqualTo("" + (MINUTES_OF_A_DAY - tasks));
     assertThat(counters()).isEqualTo(tasks + " " + (MINUTES_OF_A_DAY - tasks) + " 0 0");
     assertThat(planner.missed()).isEqualTo(MINUTES_OF_A_DAY);
-    // The newest ones, in order, a second apart, from the moment on at which somebody was back.
+    // The newest ones, in order, a second apart, starting when planning resumed.
     assertThat(
             world.value(
                 """
@@ -86,7 +86,7 @@ class CronCatchUpTest {
   }
 
   @Test
-  void without_catch_up_only_what_is_hardly_late_becomes_tasks() {
+  void without_catch_up_only_slightly_late_times_become_tasks() {
     TestSchedule.every("s", Duration.ofMinutes(1)).with("catch_up", "NONE").insert(world, start);
     Instant back = start.plus(Duration.ofDays(1));
 
@@ -100,7 +100,7 @@ class CronCatchUpTest {
   }
 
   @Test
-  void a_day_of_seconds_is_worked_off_in_steps_and_only_the_last_is_made_up_for() {
+  void a_missed_day_of_seconds_is_planned_in_steps_and_only_the_last_catches_up() {
     TestSchedule.every("s", Duration.ofSeconds(1)).insert(world, start);
     Instant back = start.plus(Duration.ofDays(1));
 
@@ -114,7 +114,7 @@ class CronCatchUpTest {
   }
 
   @Test
-  void a_day_in_which_it_was_paused_was_not_missed() {
+  void times_during_a_pause_are_not_missed() {
     TestSchedule.every("s", Duration.ofMinutes(1)).with("paused", true).insert(world, start);
     Instant back = start.plus(Duration.ofDays(1));
 

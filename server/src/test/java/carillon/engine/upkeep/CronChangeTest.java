@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** A change of a schedule's rule counts from the moment of the change on. */
+/** A change of a schedule's rule applies from the moment of the change. */
 class CronChangeTest {
 
   private static final Duration STEP = Duration.ofSeconds(30);
@@ -35,7 +35,8 @@ class CronChangeTest {
     world = World.create();
     midnight = world.clock.instant().truncatedTo(ChronoUnit.DAYS).minus(Duration.ofDays(3));
     planner = new TestPlanner(world, midnight);
-    schedules = new Schedules(world.db, world.catalog, world.tasks, planner);
+    schedules = new Schedules(
+            world.db, world.catalog, world.tasks, planner, world.signals.scheduleSaved());
   }
 
   @AfterEach
@@ -112,7 +113,7 @@ class CronChangeTest {
     "PT1H from 20, UTC, PT1H from 6, UTC, 16, '01 16:00:00'",
     "PT1H from 20, UTC, 0 * * * *, UTC, 16, '01 16:00:00'",
   })
-  void a_rule_that_is_changed_at_three_is_not_applied_to_the_day_before(
+  void a_rule_changed_at_three_does_not_apply_to_earlier_times(
       String before, String zone, String after, String newZone, int hour, String fires) {
     put(midnight, rule(before, zone));
     planner.planUntil(clock(15, 0), STEP);
@@ -126,9 +127,9 @@ class CronChangeTest {
   }
 
   @Test
-  void what_came_due_before_the_change_is_fired_if_the_new_rule_has_it_too() {
+  void a_time_due_before_a_change_fires_if_the_new_rule_has_it() {
     put(midnight, rule("0 12 * * *", "UTC"));
-    planner.planAt(midnight).standAt(clock(12, 0).plusSeconds(20)); // nobody has looked
+    planner.planAt(midnight).standAt(clock(12, 0).plusSeconds(20)); // not planned since
 
     put(clock(12, 0).plusSeconds(20), rule("0 12,15 * * *", "UTC"));
     planner.planAt(clock(12, 0).plusSeconds(21));
@@ -138,7 +139,7 @@ class CronChangeTest {
   }
 
   @Test
-  void what_came_due_before_the_change_is_not_if_the_new_rule_has_it_not() {
+  void a_time_due_before_a_change_does_not_fire_if_the_new_rule_lacks_it() {
     put(midnight, rule("0 12 * * *", "UTC"));
     planner.planAt(midnight);
 
@@ -149,7 +150,7 @@ class CronChangeTest {
     assertThat(planner.missed()).isZero();
   }
 
-  /** One whose nominal time has come and whose task is due in some hours. */
+  /** A schedule whose nominal time has come and whose task is due some hours later. */
   private void spread() {
     put(midnight, schedule("0 1 * * *", null, ZoneOffset.UTC, Duration.ofHours(24), null));
     planner.planAt(midnight).planAt(clock(1, 0)).standAt(clock(1, 0).plusMillis(1));
@@ -161,7 +162,7 @@ class CronChangeTest {
   }
 
   @Test
-  void what_is_not_due_yet_because_of_jitter_is_cancelled_by_a_pause() {
+  void a_fire_delayed_by_jitter_is_cancelled_by_a_pause() {
     spread();
 
     world.db.inTransaction(
@@ -177,7 +178,7 @@ class CronChangeTest {
   }
 
   @Test
-  void and_by_a_put_that_pauses() {
+  void a_planned_fire_is_cancelled_by_a_put_that_pauses() {
     spread();
     Schedule same = schedules.find(World.TENANT, "s").orElseThrow().schedule();
 
@@ -190,7 +191,7 @@ class CronChangeTest {
   }
 
   @Test
-  void and_by_a_delete() {
+  void a_planned_fire_is_cancelled_by_a_delete() {
     spread();
 
     world.db.inTransaction(
@@ -200,7 +201,7 @@ class CronChangeTest {
   }
 
   @Test
-  void and_stays_after_a_change() {
+  void a_planned_fire_stays_after_a_change() {
     spread();
 
     put(clock(1, 0).plusMillis(1), rule("0 5 * * *", "UTC"));
@@ -209,7 +210,7 @@ class CronChangeTest {
   }
 
   @Test
-  void what_nobody_had_looked_at_is_still_there_after_several_changes() {
+  void unplanned_times_are_kept_after_several_changes() {
     put(midnight, rule("0 * * * *", "UTC"));
     planner.planAt(midnight);
 
@@ -222,7 +223,7 @@ class CronChangeTest {
   }
 
   @Test
-  void what_is_made_up_for_in_several_looks_is_still_there_after_a_change() {
+  void a_catch_up_of_several_passes_continues_after_a_change() {
     put(midnight, rule("* * * * * *", "UTC"));
     planner.planAt(midnight);
     long known = Long.parseLong(world.value("SELECT count(*) FROM carillon.schedule_fire"));

@@ -2,19 +2,17 @@ package carillon.engine.upkeep;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import carillon.model.Signals;
 import carillon.model.TaskId;
 import carillon.model.cluster.Term;
 import carillon.model.schedule.FireHash;
-import carillon.store.catalog.Catalog;
-import carillon.store.catalog.Partitions;
+import carillon.store.Memory;
+import carillon.store.Store;
 import carillon.store.cluster.Leadership;
 import carillon.store.db.Db;
 import carillon.store.db.DbClock;
 import carillon.store.db.StoreException;
-import carillon.store.queue.Agenda;
-import carillon.store.schedules.DueSchedules;
 import carillon.store.schedules.StoredSchedule;
-import carillon.store.tasks.Tasks;
 import carillon.testkit.OwnPostgres;
 import carillon.testkit.Postgres;
 import carillon.testkit.TestSchedule;
@@ -44,12 +42,12 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 /**
  * Three planners, 100 schedules, six minutes of injected time, and faults by a seed: sessions end
- * between any two statements and at the commit, planners go on with an old time or in a term that
- * is over, the clock is stepped, the database restarts. The fires are those that arithmetic says,
+ * between any two statements and at the commit, planners continue with an old time or in an old
+ * term, the clock is stepped, the database restarts. The fires are those that arithmetic predicts,
  * and each has one task.
  *
- * <p>Sessions are ended by triggers that this test adds: each counts with a sequence, which no
- * rollback takes back, and the one that reaches a number ends its own session.
+ * <p>Triggers of this test end the sessions: each counts with a sequence, which no rollback
+ * reverts, and the one that reaches a number ends its own session.
  */
 @Tag("slow")
 class CronFaultsTest {
@@ -59,7 +57,7 @@ class CronFaultsTest {
   private static final Duration RUN = Duration.ofMinutes(6);
   private static final int DEADLY = 1_000_000;
 
-  /** Whether planners prove that they lead; if not, all of them do. */
+  /** Whether planners prove that they lead; if not, all of them plan. */
   enum Mode {
     TERMS,
     EVERYONE_LEADS
@@ -72,7 +70,7 @@ class CronFaultsTest {
   private volatile Instant now = Instant.EPOCH;
   private int faults;
 
-  /** A planner with pools of its own, as in a process of its own; its time may stand still. */
+  /** A planner with its own pools, like a process of its own; its time may stand still. */
   private final class Node implements InstantSource, AutoCloseable {
     private final Db.Address address;
     private final Db db;
@@ -85,15 +83,14 @@ class CronFaultsTest {
     Node(Db.Address address, Mode mode) {
       this.address = address;
       db = Db.open(address, "planner", 2);
-      leaderDb = mode == Mode.TERMS ? db.onlyWhile(() -> believed) : db;
+      leaderDb = mode == Mode.TERMS ? db.onlyInTerm(() -> believed) : db;
       catalogDb = Db.open(address, "catalog", 2);
-      Catalog catalog = new Catalog(catalogDb);
-      catalog.refresh();
       DbClock clock = new DbClock(InstantSource.system());
-      Tasks tasks = new Tasks(db, catalog, new Partitions(catalogDb), clock, new Agenda());
+      var settings = new Memory.Settings(null, Duration.ofDays(30));
+      Memory memory = Memory.load(catalogDb, db, clock, settings, Signals.create());
       planner =
           new CronPlanner(
-              new DueSchedules(leaderDb, tasks), StoredSchedule::timetable, this, _ -> {});
+              Store.on(leaderDb, memory).dueSchedules(), StoredSchedule::timetable, this, _ -> {});
     }
 
     @Override
@@ -102,7 +99,7 @@ class CronFaultsTest {
       return old == null ? now : old;
     }
 
-    /** As its loop would: a pass that fails is repeated. */
+    /** Repeats failed passes, as the loop does. */
     void plan() {
       try {
         while (planner.planOnce().isZero()) {
@@ -113,7 +110,7 @@ class CronFaultsTest {
       }
     }
 
-    /** Whoever led before goes on to believe that it does. */
+    /** The previous leader continues to believe that it leads. */
     void takeOver() {
       try {
         execute(address, "UPDATE carillon.leadership SET lease_until = '-infinity'");
@@ -151,7 +148,7 @@ class CronFaultsTest {
       assertThat(faults).as("faults").isGreaterThan(30);
       if (mode == Mode.TERMS) {
         assertThat(nodes.stream().mapToLong(node -> node.leaderDb.staleTerms()).sum())
-            .as("transactions in a term that was over")
+            .as("transactions in an old term")
             .isGreaterThan(30);
       }
     } finally {
@@ -203,7 +200,7 @@ class CronFaultsTest {
     return Duration.ofSeconds(4 + schedule % 4);
   }
 
-  /** Returns the time up to which everything was planned without faults in the end. */
+  /** Returns the time up to which everything was finally planned without faults. */
   private Instant run(OwnPostgres postgres, Instant start, Random random)
       throws IOException, InterruptedException, ExecutionException {
     Instant latest = start;
@@ -238,7 +235,7 @@ class CronFaultsTest {
     execute(postgres.address(), "SELECT setval('carillon.steps', 1)");
     for (int i = 0; i < 3; i++) {
       nodes.getFirst().takeOver();
-      nodes.forEach(Node::plan); // whose connections are all broken may fail once
+      nodes.forEach(Node::plan); // may fail once if all its connections are broken
     }
     return end;
   }
@@ -272,7 +269,7 @@ class CronFaultsTest {
             + " 'carillon/planner%'");
   }
 
-  /** By hand, some of what is due: an attempt would end it so. */
+  /** Completes some due tasks directly, as attempts would. */
   private void complete(Db.Address address, Random random) {
     execute(
         address,
@@ -288,7 +285,7 @@ class CronFaultsTest {
     for (int i = 0; i < SCHEDULES; i++) {
       Instant at = start.plusSeconds(i);
       if (!at.isAfter(start)) {
-        at = at.plus(interval(i)); // the moment at which it was made is past
+        at = at.plus(interval(i)); // the moment of its creation is past
       }
       for (; !at.isAfter(end); at = at.plus(interval(i))) {
         expected.add("s" + i + " " + at);
@@ -341,7 +338,7 @@ class CronFaultsTest {
     checkIds(address);
   }
 
-  /** The same fire is the same task, whoever planned it, but for the time at which it was due. */
+  /** The same fire has the same task from every planner, except for its due time. */
   private static void checkIds(Db.Address address) {
     List<String> tasks =
         column(

@@ -23,10 +23,10 @@ import org.junit.jupiter.params.provider.CsvSource;
 /**
  * A schedule fires every minute for ten minutes, and its tasks take 150 s.
  *
- * <p>Real are the planner, the claims with their concurrency keys, and the endings. By hand: time,
- * in steps of ten seconds of the day before yesterday; that tasks are claimed when they are due at
- * that time (for the database they all are); and that each ends 150 s after its claim. In each step
- * tasks end first, then the planner looks, then tasks are claimed.
+ * <p>The planner, the claims with their concurrency keys and the outcomes are real. The test moves
+ * time in steps of ten seconds, on the day before yesterday, claims tasks that are due at that time
+ * (for the database all of them are), and ends each 150 s after its claim. In each step tasks end
+ * first, then the planner plans, then tasks are claimed.
  */
 class CronOverlapTest {
 
@@ -69,9 +69,9 @@ class CronOverlapTest {
         + "COMPLETED CANCELLED COMPLETED CANCELLED CANCELLED COMPLETED CANCELLED RUNNING CANCELLED"
         + " PENDING, "
         + "60 210 360 510, "
-        + "10 3 4 0" // that of the last cancel is noted at the next look
+        + "10 3 4 0" // the last cancel is recorded by the next pass
   })
-  void ten_minutes_of_tasks_that_take_longer_than_the_interval(
+  void overlap_rules_apply_to_tasks_longer_than_the_interval(
       String rule, String outcomes, String starts, String counters) {
     TestSchedule.every("s", Duration.ofMinutes(1)).with("overlap", rule).insert(world, start);
     TestPlanner planner = new TestPlanner(world, start);
@@ -93,7 +93,7 @@ class CronOverlapTest {
             .filter(each -> !each.getValue().plus(TAKES).isAfter(now))
             .map(Map.Entry::getKey)
             .toList();
-    world.endings.finish(
+    world.store.outcomes().finish(
         over.stream().map(t -> new Attempted(t, new Outcome.Completed(null, null))).toList(),
         Set.of(),
         "node");
@@ -113,7 +113,7 @@ class CronOverlapTest {
     }
   }
 
-  /** What became of each nominal time up to the end: its task's state, or why it has none. */
+  /** The outcome of each nominal time up to the end: its task's state, or why it has none. */
   private String outcomes() {
     return world.value(
         """

@@ -34,7 +34,7 @@ class CronPlannerTest {
     return start.plusSeconds(seconds);
   }
 
-  /** What became of the nominal times, in seconds from the start. */
+  /** The outcomes of the nominal times, in seconds from the start. */
   private String fires() {
     return world.value(
         """
@@ -50,7 +50,7 @@ class CronPlannerTest {
     return world.value("SELECT concat_ws(' ', " + columns + ") FROM carillon.schedule");
   }
 
-  /** By hand, as an attempt would end it. */
+  /** Ends a task directly, as an attempt would. */
   private void end(long fireAt, String state) {
     assertThat(
             world.sql(
@@ -60,7 +60,7 @@ class CronPlannerTest {
   }
 
   @Test
-  void a_task_is_what_its_schedule_says_and_knows_its_nominal_time() {
+  void a_task_has_the_spec_of_its_schedule_and_its_nominal_time() {
     long id =
         TestSchedule.every("nightly", Duration.ofMinutes(1))
             .with("overlap", "SKIP")
@@ -90,7 +90,7 @@ class CronPlannerTest {
   }
 
   @Test
-  void a_schedule_is_looked_at_when_its_next_fire_is_near_and_not_before() {
+  void a_schedule_is_planned_shortly_before_its_next_fire() {
     TestSchedule.every("s", Duration.ofHours(1)).insert(world, start);
     planner.planAt(start);
 
@@ -102,7 +102,7 @@ class CronPlannerTest {
   }
 
   @Test
-  void so_many_failures_in_a_row_pause_it_and_withdraw_what_was_planned() {
+  void consecutive_failures_pause_a_schedule_and_cancel_planned_fires() {
     TestSchedule.every("s", Duration.ofMinutes(1))
         .with("pause_after_failures", 2)
         .insert(world, start);
@@ -125,7 +125,7 @@ class CronPlannerTest {
   }
 
   @Test
-  void a_pause_after_failures_withdraws_fires_that_lie_ahead() {
+  void a_pause_after_failures_cancels_planned_fires() {
     TestSchedule.every("s", Duration.ofSeconds(10))
         .with("pause_after_failures", 1)
         .insert(world, start);
@@ -156,7 +156,7 @@ class CronPlannerTest {
   }
 
   @Test
-  void it_ends_after_so_many_runs_and_how_they_ended_is_noted_after_that() {
+  void a_schedule_ends_after_its_last_run_and_still_records_outcomes() {
     TestSchedule.every("s", Duration.ofMinutes(1)).with("max_runs", 2).insert(world, start);
     planner.planUntil(at(300), Duration.ofSeconds(10));
     end(60, "COMPLETED");
@@ -169,7 +169,7 @@ class CronPlannerTest {
   }
 
   @Test
-  void it_ends_at_its_end_which_belongs_to_it() {
+  void the_end_of_a_schedule_is_inclusive() {
     TestSchedule.every("s", Duration.ofMinutes(1))
         .with("start_at", at(120))
         .with("end_at", at(180))
@@ -181,7 +181,7 @@ class CronPlannerTest {
   }
 
   @Test
-  void the_jitter_of_a_fire_is_the_same_whoever_plans_it() {
+  void the_jitter_of_a_fire_is_the_same_on_every_node() {
     TestSchedule.every("s", Duration.ofMinutes(1)).with("jitter_ms", 45_000).insert(world, start);
     planner.planUntil(at(600), Duration.ofSeconds(10));
     String due = "SELECT string_agg(due_at::text, ' ' ORDER BY fire_at) FROM carillon.task";
@@ -201,7 +201,7 @@ class CronPlannerTest {
   }
 
   @Test
-  void a_local_time_that_does_not_exist_is_recorded_as_skipped() {
+  void a_local_time_in_a_dst_gap_is_recorded_as_skipped() {
     start = Instant.parse("2026-03-29T00:00:00Z"); // an hour before Berlin's clocks jump
     TestSchedule.cron("s", "30 2 * * *", "Europe/Berlin")
         .with("dst_gap", "SKIP")
@@ -216,7 +216,7 @@ class CronPlannerTest {
   }
 
   @Test
-  void one_that_cannot_be_read_keeps_nobody_else_from_being_planned() {
+  void an_unreadable_schedule_does_not_block_the_others() {
     TestSchedule.cron("broken", "not a cron", "UTC").insert(world, start);
     TestSchedule.every("s", Duration.ofMinutes(1)).insert(world, start);
 
@@ -227,7 +227,7 @@ class CronPlannerTest {
   }
 
   @Test
-  void one_that_cannot_be_written_is_put_off_and_keeps_nobody_else() {
+  void a_schedule_that_cannot_be_written_is_postponed_and_does_not_block_the_others() {
     TestSchedule.every("broken", Duration.ofMinutes(1)).insert(world, start.minusSeconds(1));
     TestSchedule.every("s", Duration.ofMinutes(1)).insert(world, start);
     world.sql(
@@ -251,7 +251,7 @@ class CronPlannerTest {
   }
 
   @Test
-  void a_task_that_is_no_longer_there_is_gone() {
+  void a_deleted_task_counts_as_gone() {
     TestSchedule.every("s", Duration.ofMinutes(1)).insert(world, start);
     planner.planAt(at(30));
     world.sql("DELETE FROM carillon.task");
@@ -262,7 +262,7 @@ class CronPlannerTest {
   }
 
   @Test
-  void very_many_ends_are_noted_a_part_at_a_time() {
+  void many_outcomes_are_recorded_in_batches() {
     TestSchedule.every("s", Duration.ofSeconds(1))
         .with("catch_up", "ALL")
         .with("catch_up_limit", 500)
@@ -279,7 +279,7 @@ class CronPlannerTest {
   }
 
   @Test
-  void the_lag_is_how_long_the_first_has_waited() {
+  void the_lag_is_the_longest_wait_of_a_due_schedule() {
     TestSchedule.every("s", Duration.ofHours(1)).insert(world, start);
     planner.planAt(start);
 

@@ -8,9 +8,9 @@ import carillon.store.cluster.Leadership;
 import carillon.store.db.Db;
 import carillon.store.db.StoreException;
 import carillon.store.deadletters.DeadLetterFilter;
+import carillon.store.deadletters.Redrive;
+import carillon.store.deadletters.Redrive.State;
 import carillon.store.deadletters.Redrives;
-import carillon.store.deadletters.Redrives.Redrive;
-import carillon.store.deadletters.Redrives.State;
 import carillon.testkit.DeadTasks;
 import carillon.testkit.World;
 import java.time.Duration;
@@ -28,7 +28,7 @@ class RedriverTest {
   @BeforeEach
   void open() {
     world = World.create();
-    redriver = new Redriver(world.redrives);
+    redriver = new Redriver(world.store.redrives());
   }
 
   @AfterEach
@@ -40,16 +40,17 @@ class RedriverTest {
     return world.db.inTransaction(
         tx ->
             world
-                .redrives
+                .store
+                .redrives()
                 .start(tx, World.TENANT, DeadLetterFilter.ALL, 10_000, "me")
                 .orElseThrow());
   }
 
   private Redrive find(Redrive redrive) {
-    return world.redrives.find(World.TENANT, redrive.id()).orElseThrow();
+    return world.store.redrives().find(World.TENANT, redrive.id()).orElseThrow();
   }
 
-  /** Older than all others, under way, and of a tenant of their own. */
+  /** Open redrives of another tenant, older than all others. */
   private void others(int redrives, String filter) {
     world.sql("INSERT INTO carillon.tenant (name) VALUES ('others')");
     world.sql(
@@ -65,7 +66,7 @@ class RedriverTest {
   @Test
   void many_old_and_slow_redrives_of_one_tenant_do_not_starve_those_of_another() {
     DeadTasks.fill(world, 10, 1);
-    others(150, "{\"all\": true}"); // one a second: the first steps of each let nothing go
+    others(150, "{\"all\": true}"); // one per second: the first steps of each redrive nothing
     Redrive ours = start();
 
     for (int pass = 0; pass < 2; pass++) {
@@ -76,12 +77,12 @@ class RedriverTest {
   }
 
   @Test
-  void who_leads_no_more_leaves_a_redrive_as_it_is() {
+  void a_node_that_lost_leadership_leaves_a_redrive_unchanged() {
     DeadTasks.fill(world, 10, 1);
     Redrive ours = start();
     Optional<Term> term = new Leadership(world.db).take("node", Duration.ofMinutes(1));
     AtomicInteger asked = new AtomicInteger();
-    Db once = world.db.onlyWhile(() -> asked.incrementAndGet() == 2 ? Optional.empty() : term);
+    Db once = world.db.onlyInTerm(() -> asked.incrementAndGet() == 2 ? Optional.empty() : term);
 
     assertThatThrownBy(new Redriver(new Redrives(once, world.agenda))::redriveOnce)
         .isInstanceOfSatisfying(StoreException.class, e -> assertThat(e.isStaleTerm()).isTrue());
@@ -91,7 +92,7 @@ class RedriverTest {
   }
 
   @Test
-  void redrives_whose_steps_fail_keep_nobody_from_theirs() {
+  void failing_redrives_do_not_block_the_others() {
     DeadTasks.fill(world, 10, 1);
     others(150, "{\"failure\": \"no such thing\"}");
     Redrive ours = start();

@@ -11,7 +11,7 @@ import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
 
-/** The planner of one process, at the time that a test says. */
+/** The planner of one process, at a time that the test sets. */
 public final class TestPlanner implements InstantSource {
 
   public final List<EngineEvent> events = new ArrayList<>();
@@ -37,13 +37,13 @@ public final class TestPlanner implements InstantSource {
     return now;
   }
 
-  /** Time goes on, and nobody plans. */
+  /** Moves the time without planning. */
   TestPlanner standAt(Instant time) {
     now = time;
     return this;
   }
 
-  /** Plans all that there is to plan at this time. */
+  /** Plans everything that is due at this time. */
   public TestPlanner planAt(Instant time) {
     now = time;
     while (planner.planOnce().isZero()) {
@@ -52,12 +52,12 @@ public final class TestPlanner implements InstantSource {
     return this;
   }
 
-  /** Takes one look. */
+  /** Runs one pass. */
   void planOnce() {
     planner.planOnce();
   }
 
-  /** Goes on to this time in steps, and plans at each. */
+  /** Moves to this time in steps, and plans at each. */
   void planUntil(Instant end, Duration step) {
     while (now.isBefore(end)) {
       planAt(now.plus(step));

@@ -10,25 +10,9 @@ import carillon.model.cluster.Term;
 import carillon.model.target.Target;
 import carillon.model.task.NewTask;
 import carillon.model.task.TaskState;
-import carillon.store.catalog.Partitions;
-import carillon.store.catalog.Replies;
+import carillon.store.Memory;
 import carillon.store.cluster.Leadership;
-import carillon.store.cluster.Nodes;
 import carillon.store.db.Db;
-import carillon.store.deadletters.DeadLetterArchive;
-import carillon.store.deadletters.DeadLetters;
-import carillon.store.deadletters.Redrives;
-import carillon.store.queue.Claims;
-import carillon.store.queue.WorkQueue;
-import carillon.store.schedules.BackfillSteps;
-import carillon.store.schedules.Backfills;
-import carillon.store.schedules.DueSchedules;
-import carillon.store.schedules.FireRetention;
-import carillon.store.schedules.StoredSchedule;
-import carillon.store.stats.Activity;
-import carillon.store.stats.Events;
-import carillon.store.stats.WaitingCounts;
-import carillon.store.tasks.UniqueTasks;
 import carillon.testkit.TestSchedule;
 import carillon.testkit.World;
 import java.nio.file.Path;
@@ -47,7 +31,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** What needs doing once is done by the node that leads, and by no other. */
+/** Only the leader runs the loops of upkeep. */
 class UpkeepTest {
 
   private static final Duration RETENTION = Duration.ofDays(30);
@@ -60,8 +44,8 @@ class UpkeepTest {
 
   private final AtomicReference<Optional<Term>> term = new AtomicReference<>(Optional.empty());
   private final AtomicReference<String> name = new AtomicReference<>("node");
-  private final Set<String> askedForTerm = ConcurrentHashMap.newKeySet(); // loops that did
-  private final Set<String> askedForLease = ConcurrentHashMap.newKeySet();
+  private final Set<String> termReaders = ConcurrentHashMap.newKeySet(); // names of loops
+  private final Set<String> leaseReaders = ConcurrentHashMap.newKeySet();
   private World world;
   private Leadership leadership;
   private Db leaderDb;
@@ -72,7 +56,7 @@ class UpkeepTest {
   void open() {
     world = World.create();
     leadership = new Leadership(world.db);
-    leaderDb = world.db.onlyWhile(term::get);
+    leaderDb = world.db.onlyInTerm(term::get);
     world.node("node");
     running = world.create(World.task("t", new Target.Pull()));
     world.node("dead");
@@ -111,51 +95,33 @@ class UpkeepTest {
     world.close();
   }
 
-  private Upkeep start(Duration following) {
-    return start(following, _ -> {});
+  private Upkeep start(Duration followerInterval) {
+    return start(followerInterval, _ -> {});
   }
 
   /**
-   * @param following how long a loop waits that does not lead and is not woken
+   * @param followerInterval how often a loop of a follower checks whether it leads
    */
-  private Upkeep start(Duration following, Consumer<EngineEvent> events) {
-    Partitions partitions = new Partitions(leaderDb);
+  private Upkeep start(Duration followerInterval, Consumer<EngineEvent> events) {
     return Upkeep.start(
-        new Upkeep.Store(
-            new WorkQueue(leaderDb, world.catalog, partitions, world.agenda),
-            new Claims(leaderDb, world.catalog, world.endings),
-            new Nodes(leaderDb),
-            partitions,
-            new Replies(leaderDb),
-            new UniqueTasks(leaderDb),
-            world.clock,
-            new DeadLetters(leaderDb, world.catalog),
-            new Redrives(leaderDb, world.agenda),
-            new DeadLetterArchive(leaderDb),
-            new Backfills(leaderDb, StoredSchedule::timetable, RETENTION),
-            new BackfillSteps(leaderDb, world.tasks, StoredSchedule::timetable),
-            new FireRetention(leaderDb),
-            new DueSchedules(leaderDb, world.tasks),
-            new Activity(leaderDb),
-            new WaitingCounts(leaderDb),
-            new Events(leaderDb)),
+        world.storeOn(leaderDb, new Memory.Settings(null, RETENTION)),
         () -> {
           var lease = NodeLease.renewed(name.get(), System.nanoTime(), Duration.ofMinutes(1));
-          askedForLease.add(Thread.currentThread().getName());
+          leaseReaders.add(Thread.currentThread().getName());
           return lease;
         },
         () -> {
           Optional<Term> now = term.get();
-          askedForTerm.add(Thread.currentThread().getName());
+          termReaders.add(Thread.currentThread().getName());
           return now;
         },
-        new Upkeep.Keeping(RETENTION, RETENTION, directory),
+        new Upkeep.Settings(RETENTION, RETENTION, directory),
         3,
-        following,
+        followerInterval,
         events);
   }
 
-  /** What the reaper, the expirer, the planner and the janitor have done. */
+  /** Whether the reaper, the expirer, the planner and the janitor have run. */
   private String done() {
     return "%s %s %s %s"
         .formatted(
@@ -167,7 +133,7 @@ class UpkeepTest {
 
   @ParameterizedTest
   @CsvSource({"Expired, expirer", "Reaped, reaper", "Fired, cron-planner"})
-  void a_loop_that_stands_still_is_named_until_it_moves_again(String event, String loop) {
+  void a_stuck_loop_is_reported_until_it_recovers(String event, String loop) {
     CountDownLatch moves = new CountDownLatch(1);
     term.set(leadership.take("node", Duration.ofMinutes(1)));
     try (Upkeep upkeep = start(Duration.ofHours(1), each -> holdUp(each, event, moves))) {
@@ -195,9 +161,9 @@ class UpkeepTest {
   }
 
   @Test
-  void a_node_that_does_not_lead_does_nothing_until_it_wins_and_then_at_once() {
+  void a_follower_does_nothing_until_it_leads_and_then_starts_at_once() {
     try (Upkeep upkeep = start(Duration.ofHours(1))) {
-      await().until(() -> askedForTerm.size() == LOOPS);
+      await().until(() -> termReaders.size() == LOOPS);
       assertThat(done()).isEqualTo(NOTHING_DONE);
 
       term.set(leadership.take("node", Duration.ofMinutes(1)));
@@ -209,7 +175,7 @@ class UpkeepTest {
   }
 
   @Test
-  void who_believes_that_it_leads_in_a_term_that_is_over_does_nothing() {
+  void a_leader_of_an_old_term_does_nothing() {
     term.set(leadership.take("node", Duration.ofMinutes(1)));
     world.sql("UPDATE carillon.leadership SET lease_until = now()");
     assertThat(leadership.take("other", Duration.ofMinutes(1))).isPresent();
@@ -221,9 +187,9 @@ class UpkeepTest {
   }
 
   @Test
-  void who_wins_just_after_it_was_cut_off_does_not_take_the_others_for_dead() {
+  void a_leader_that_has_just_reconnected_does_not_reap_the_others() {
     try (Upkeep upkeep = start(A_SECOND)) {
-      await().until(() -> askedForLease.contains("reaper")); // so it knows how it was called
+      await().until(() -> leaseReaders.contains("reaper")); // so that it knows its own name
       long cutOff = System.nanoTime();
       name.set("node-again");
       world.node("node-again");
@@ -231,7 +197,8 @@ class UpkeepTest {
       upkeep.takeOver();
 
       await().until(() -> world.state(running) == TaskState.PENDING);
-      assertThat(Duration.ofNanos(System.nanoTime() - cutOff)).isGreaterThan(Reaper.PATIENCE);
+      assertThat(Duration.ofNanos(System.nanoTime() - cutOff))
+          .isGreaterThan(Reaper.RECONNECT_TIMEOUT);
     }
   }
 }

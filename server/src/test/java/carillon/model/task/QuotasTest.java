@@ -18,8 +18,8 @@ class QuotasTest {
 
   private static final Instant NOW = Instant.parse("2026-11-15T10:00:00Z");
 
-  private static Quotas.Line line(int id, int tenant, String type, int priority, Duration waited) {
-    return new Quotas.Line(
+  private static DueLane line(int id, int tenant, String type, int priority, Duration waited) {
+    return new DueLane(
         Partition.of(NOW),
         new Lane(id, new TenantId(tenant), type, priority, 0, Route.PUSH),
         NOW.minus(waited));
@@ -32,15 +32,15 @@ class QuotasTest {
 
   @Test
   void one_lane_gets_every_seat() {
-    Quotas.Line only = line(1, 1, "a", 5, Duration.ZERO);
+    DueLane only = line(1, 1, "a", 5, Duration.ZERO);
 
     assertThat(Quotas.share(List.of(only), 500, NOW)).containsExactly(Map.entry(only, 500));
   }
 
   @Test
   void tenants_share_evenly_however_many_lanes_each_has() {
-    List<Quotas.Line> lines = new ArrayList<>();
-    Quotas.Line lonely = line(0, 2, "a", 5, Duration.ZERO);
+    List<DueLane> lines = new ArrayList<>();
+    DueLane lonely = line(0, 2, "a", 5, Duration.ZERO);
     lines.add(lonely);
     for (int i = 1; i <= 9; i++) {
       lines.add(line(i, 1, "type-" + i, 5, Duration.ZERO));
@@ -51,18 +51,18 @@ class QuotasTest {
 
   @Test
   void the_more_urgent_lane_gets_most_and_the_others_their_floor() {
-    Quotas.Line urgent = line(1, 1, "a", 9, Duration.ZERO);
-    Quotas.Line idle = line(2, 1, "a", 0, Duration.ZERO);
+    DueLane urgent = line(1, 1, "a", 9, Duration.ZERO);
+    DueLane idle = line(2, 1, "a", 0, Duration.ZERO);
 
-    Map<Quotas.Line, Integer> shares = Quotas.share(List.of(urgent, idle), 100, NOW);
+    Map<DueLane, Integer> shares = Quotas.share(List.of(urgent, idle), 100, NOW);
 
     assertThat(shares).containsEntry(urgent, 90).containsEntry(idle, 10);
   }
 
   @Test
   void waiting_makes_a_lane_more_urgent() {
-    Quotas.Line urgent = line(1, 1, "a", 9, Duration.ZERO);
-    Quotas.Line old = line(2, 1, "a", 0, Duration.ofMinutes(10));
+    DueLane urgent = line(1, 1, "a", 9, Duration.ZERO);
+    DueLane old = line(2, 1, "a", 0, Duration.ofMinutes(10));
 
     assertThat(Quotas.share(List.of(urgent, old), 100, NOW).get(old)).isEqualTo(90);
   }
@@ -71,7 +71,7 @@ class QuotasTest {
   void shares_never_add_up_to_more_than_the_seats_and_none_is_wasted() {
     Random random = new Random(11);
     for (int round = 0; round < 500; round++) {
-      List<Quotas.Line> lines = new ArrayList<>();
+      List<DueLane> lines = new ArrayList<>();
       for (int i = 0; i <= random.nextInt(40); i++) {
         lines.add(
             line(
@@ -83,7 +83,7 @@ class QuotasTest {
       }
       int seats = random.nextInt(300);
 
-      Map<Quotas.Line, Integer> shares = Quotas.share(lines, seats, NOW.plusMillis(round));
+      Map<DueLane, Integer> shares = Quotas.share(lines, seats, NOW.plusMillis(round));
 
       assertThat(shares.values().stream().mapToInt(Integer::intValue).sum()).isEqualTo(seats);
       assertThat(shares.values()).allMatch(share -> share > 0);
@@ -92,16 +92,16 @@ class QuotasTest {
 
   @Test
   void of_many_lanes_some_get_enough_at_once_and_in_time_all_of_them() {
-    List<Quotas.Line> lines = new ArrayList<>();
+    List<DueLane> lines = new ArrayList<>();
     for (int i = 0; i < 1_000; i++) {
       lines.add(line(i, i % 100, "type-" + i / 100, 5, Duration.ZERO));
     }
-    Set<Quotas.Line> served = new HashSet<>();
+    Set<DueLane> served = new HashSet<>();
     Random random = new Random(11);
     Instant now = NOW;
 
     for (int pass = 0; pass < 400; pass++) {
-      Map<Quotas.Line, Integer> shares = Quotas.share(lines, 2_000, now);
+      Map<DueLane, Integer> shares = Quotas.share(lines, 2_000, now);
       assertThat(shares.values()).allMatch(share -> share >= 62); // 2,000 / 32 seats
       served.addAll(shares.keySet());
       now = now.plusMillis(20 + random.nextInt(20));
@@ -112,11 +112,11 @@ class QuotasTest {
 
   @Test
   void a_single_seat_goes_to_every_type_of_every_tenant_in_turn() {
-    List<Quotas.Line> lines = new ArrayList<>();
+    List<DueLane> lines = new ArrayList<>();
     for (int i = 0; i < 4; i++) {
       lines.add(line(i, i % 2, "type-" + i / 2, 5, Duration.ZERO));
     }
-    Set<Quotas.Line> served = new HashSet<>();
+    Set<DueLane> served = new HashSet<>();
 
     for (int pass = 0; pass < 8; pass++) {
       served.addAll(Quotas.share(lines, 1, NOW.plusMillis(pass)).keySet());
@@ -127,7 +127,7 @@ class QuotasTest {
 
   @Test
   void few_seats_go_to_as_many_tenants_as_there_are_seats() {
-    List<Quotas.Line> lines = new ArrayList<>();
+    List<DueLane> lines = new ArrayList<>();
     for (int i = 0; i < 100; i++) {
       lines.add(line(i, i, "a", 5, Duration.ZERO));
     }

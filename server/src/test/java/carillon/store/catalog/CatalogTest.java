@@ -2,6 +2,7 @@ package carillon.store.catalog;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import carillon.model.Signal;
 import carillon.model.target.Target;
 import carillon.model.task.AlertSetting;
 import carillon.model.task.Lane;
@@ -46,7 +47,7 @@ class CatalogTest {
   }
 
   @Test
-  void what_is_forgotten_while_somebody_reads_it_stays_so_until_it_is_read_again()
+  void a_catalog_forgotten_during_a_read_stays_forgotten_until_the_next_read()
       throws Exception {
     world.catalog.forget();
 
@@ -65,7 +66,7 @@ class CatalogTest {
   }
 
   @Test
-  void a_lane_of_another_history_does_not_lend_its_type_to_who_has_its_number_now() {
+  void a_lane_of_another_timeline_does_not_pass_its_type_to_a_lane_with_the_same_id() {
     Lane now = world.catalog.lanes().iterator().next();
     Lane before =
         new Lane(now.id(), now.tenant(), "another", now.priority(), now.slice(), now.route());
@@ -82,17 +83,17 @@ class CatalogTest {
   void a_tenant_that_was_put_here_is_known_at_once_and_nothing_else_is_read() {
     world.sql("UPDATE carillon.task_type SET paused = true");
 
-    world.tenants.put("acme", paused(true), "test");
+    world.store.tenants().put("acme", paused(true), "test");
 
-    assertThat(world.tenants.find("acme")).map(Tenant::paused).contains(true);
+    assertThat(world.store.tenants().find("acme")).map(Tenant::paused).contains(true);
     assertThat(world.catalog.type(World.TENANT, "t").paused()).as("before a refresh").isFalse();
     world.catalog.refresh();
     assertThat(world.catalog.type(World.TENANT, "t").paused()).as("after it").isTrue();
   }
 
   @Test
-  void what_was_read_before_a_tenant_was_put_does_not_undo_it() throws Exception {
-    world.tenants.put("acme", paused(false), "test");
+  void an_older_read_does_not_undo_a_changed_tenant() throws Exception {
+    world.store.tenants().put("acme", paused(false), "test");
 
     overlapping.runWaiting(
         tx -> tx.update(HOLD_LANES),
@@ -100,9 +101,9 @@ class CatalogTest {
           world.catalog.refresh();
           return true;
         },
-        () -> world.tenants.put("acme", paused(true), "test"));
+        () -> world.store.tenants().put("acme", paused(true), "test"));
 
-    assertThat(world.tenants.find("acme")).map(Tenant::paused).contains(true);
+    assertThat(world.store.tenants().find("acme")).map(Tenant::paused).contains(true);
   }
 
   private static final String MAKE_TENANT =
@@ -118,7 +119,7 @@ class CatalogTest {
   }
 
   @Test
-  void a_tenant_is_known_at_once_although_a_user_has_changed_the_catalog_beside_it()
+  void a_new_tenant_is_known_at_once_despite_concurrent_changes()
       throws SQLException {
     world.catalog.refresh();
     try (SqlUser user = SqlUser.owner(world.address)) {
@@ -134,7 +135,7 @@ class CatalogTest {
       world.catalog.put(written);
     }
 
-    assertThat(world.tenants.find("acme")).isPresent();
+    assertThat(world.store.tenants().find("acme")).isPresent();
   }
 
   private static void enqueue(SqlUser user) {
@@ -147,15 +148,15 @@ class CatalogTest {
 
   @Test
   @Timeout(20)
-  void a_refresh_ends_although_what_was_put_is_newer_than_all_that_it_reads() {
+  void a_refresh_ends_even_if_an_added_tenant_is_newer() {
     Catalog.Written written = world.db.inTransaction(this::makeTenant);
     world.catalog.put(
-        new Catalog.Written(written.tenant(), written.history(), written.version() + 1_000));
+        new Catalog.Written(written.tenant(), written.epoch(), written.version() + 1_000));
     world.sql("UPDATE carillon.catalog SET version = version + 1");
 
     world.catalog.refresh();
 
-    assertThat(world.tenants.find("acme")).isPresent();
+    assertThat(world.store.tenants().find("acme")).isPresent();
   }
 
   @Test
@@ -175,7 +176,7 @@ class CatalogTest {
   }
 
   @Test
-  void who_asks_for_a_lane_while_another_reads_it_is_told_it_as_well() throws Exception {
+  void concurrent_lookups_of_a_new_lane_all_find_it() throws Exception {
     int lanes = 2_000;
     world.sql(
         """
@@ -187,7 +188,7 @@ class CatalogTest {
     int last = Integer.parseInt(world.value("SELECT max(id) FROM carillon.lane"));
     try (ExecutorService pool = Executors.newFixedThreadPool(4)) {
       for (int round = 0; round < 20; round++) {
-        Catalog catalog = new Catalog(world.db);
+        Catalog catalog = new Catalog(world.db, new Signal());
         Callable<Integer> ask = () -> catalog.lane(last).id();
         for (Future<Integer> id : pool.invokeAll(Collections.nCopies(4, ask))) {
           assertThat(id.get()).isEqualTo(last);

@@ -57,7 +57,7 @@ class PartitionsTest {
   }
 
   @Test
-  void changed_storage_settings_are_those_of_the_days_that_follow() {
+  void changed_storage_settings_apply_to_new_partitions() {
     world.sql(
         "UPDATE carillon.partition_settings SET table_fillfactor = 90, key_fillfactor = 80,"
             + " vacuum_threshold = 1, vacuum_scale_factor = 0.00001, analyze_scale_factor = 100");
@@ -99,7 +99,7 @@ class PartitionsTest {
   }
 
   @Test
-  void what_is_dropped_through_other_connections_is_known_to_be_gone() {
+  void partitions_dropped_through_another_handle_are_forgotten() {
     assertThat(world.partitions.through(world.db).dropBefore(CUTOFF)).isEqualTo(1);
 
     world.partitions.ensure(OLD);
@@ -132,7 +132,7 @@ class PartitionsTest {
   }
 
   @Test
-  void nothing_else_is_asked_again_for_a_table_that_is_not_there() {
+  void only_work_over_all_partitions_is_retried_for_a_missing_table() {
     AtomicInteger tries = new AtomicInteger();
 
     assertThatThrownBy(() -> ask(NOT_THERE, tries)).isInstanceOf(StoreException.class);
@@ -183,7 +183,7 @@ class PartitionsTest {
   }
 
   @Test
-  void a_partition_that_somebody_is_writing_to_is_left_for_another_time() throws SQLException {
+  void a_partition_with_open_writes_is_not_dropped_yet() throws SQLException {
     try (Connection busy = Postgres.connect(world.address);
         Statement statement = busy.createStatement()) {
       busy.setAutoCommit(false);

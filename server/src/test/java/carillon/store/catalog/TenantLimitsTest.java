@@ -29,7 +29,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Limits hold whoever creates at the same time: nodes, and transactions of users. */
+/** Limits hold under concurrent creation by nodes and by users' transactions. */
 class TenantLimitsTest {
 
   private World world;
@@ -86,7 +86,7 @@ class TenantLimitsTest {
 
   @Test
   @Timeout(30)
-  void users_transactions_that_are_not_committed_count_and_keep_nobody_waiting()
+  void open_transactions_of_users_count_and_block_nobody()
       throws SQLException {
     limit(3, 100);
     try (SqlUser one = SqlUser.owner(world.address).begin();
@@ -157,7 +157,7 @@ class TenantLimitsTest {
 
   private static boolean isPut(World node, String type) {
     try {
-      node.types.put(
+      node.store.types().put(
           World.TENANT,
           type,
           new Types.Settings(
@@ -206,7 +206,7 @@ class TenantLimitsTest {
     assertThat(world.value("SELECT count(*) FROM carillon.schedule")).isEqualTo("5");
   }
 
-  /** How many of twelve that two nodes create at the same time are accepted. */
+  /** How many of twelve concurrent creations on two nodes succeed. */
   private int createdAtOnce(BiPredicate<World, String> isCreated) throws Exception {
     int made = 0;
     try (World other = world.beside();
@@ -228,7 +228,7 @@ class TenantLimitsTest {
     try {
       node.db.inTransaction(
           tx ->
-              node.keys.create(
+              node.store.keys().create(
                   tx, World.TENANT, id, "n", "viewer", List.of(), new byte[32], null, "test"));
       return true;
     } catch (LimitReached e) {
@@ -255,7 +255,7 @@ class TenantLimitsTest {
     try {
       node.db.inTransaction(
           tx ->
-              node.schedules.put(
+              node.store.schedules().put(
                   tx,
                   World.TENANT,
                   new Schedules.Wanted(schedule, null),

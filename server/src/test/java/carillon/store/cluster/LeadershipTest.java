@@ -33,7 +33,7 @@ class LeadershipTest {
       INSERT INTO written (term) VALUES (?)
       """;
 
-  /** What a renewal has written that was still in time. */
+  /** The result of a renewal that was in time. */
   private static final String RENEW =
       """
       /* LeadershipTest.renew */
@@ -73,7 +73,7 @@ class LeadershipTest {
   }
 
   private Db leading(Term term) {
-    return world.db.onlyWhile(() -> Optional.of(term));
+    return world.db.onlyInTerm(() -> Optional.of(term));
   }
 
   private void write(Term term) {
@@ -85,7 +85,7 @@ class LeadershipTest {
   }
 
   @Test
-  void one_leads_and_the_others_do_not() {
+  void only_one_node_leads() {
     Term first = take("a");
 
     assertThat(first).isEqualTo(new Term(1, "a"));
@@ -116,7 +116,7 @@ class LeadershipTest {
   }
 
   @Test
-  void who_resigns_is_followed_at_once_and_writes_nothing_more() {
+  void a_resigned_leader_is_replaced_at_once_and_writes_nothing_more() {
     Term first = take("a");
     leadership.resign(first);
 
@@ -126,7 +126,7 @@ class LeadershipTest {
   }
 
   @Test
-  void who_resigns_late_takes_nothing_from_who_leads_now() {
+  void a_late_resignation_does_not_affect_the_current_leader() {
     Term first = take("a");
     lapse();
     Term second = take("b");
@@ -159,8 +159,8 @@ class LeadershipTest {
   }
 
   @Test
-  void who_does_not_lead_does_not_get_through() {
-    Db db = world.db.onlyWhile(Optional::empty);
+  void a_transaction_without_a_term_is_rejected() {
+    Db db = world.db.onlyInTerm(Optional::empty);
 
     assertThatThrownBy(() -> db.inTransaction(tx -> tx.update(WRITE, 0)))
         .isInstanceOfSatisfying(StoreException.class, e -> assertThat(e.isStaleTerm()).isTrue());
@@ -172,7 +172,7 @@ class LeadershipTest {
   }
 
   @Test
-  void a_takeover_waits_for_what_the_leader_is_writing()
+  void a_takeover_waits_for_the_leaders_open_transactions()
       throws InterruptedException, ExecutionException {
     Term first = take("a");
 
@@ -220,7 +220,7 @@ class LeadershipTest {
   void a_takeover_that_meets_a_renewal_in_time_gets_nothing()
       throws InterruptedException, ExecutionException {
     Term first = take("a");
-    lapse(); // for those who do not see the renewal
+    lapse(); // for sessions that do not see the renewal
 
     Optional<Term> second =
         overlapping.runWaiting(tx -> tx.update(RENEW), () -> leadership.take("b", LEASE));
@@ -328,7 +328,7 @@ class LeadershipTest {
         .isEqualTo("0");
   }
 
-  /** Takes, writes, and has every lease lapse at once; what it writes late must be refused. */
+  /** Takes the leadership, lets the lease lapse at once, and writes; late writes must fail. */
   private List<Term> race(String node, long last) {
     List<Term> won = new ArrayList<>();
     while (won.isEmpty() || won.getLast().number() < last) {

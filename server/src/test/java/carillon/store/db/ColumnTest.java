@@ -15,7 +15,7 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
-/** What PostgreSQL reads out of the arrays that we write in its binary format. */
+/** PostgreSQL reads the arrays that we write in its binary format. */
 class ColumnTest {
 
   private static World world;
@@ -48,7 +48,7 @@ class ColumnTest {
   }
 
   @Test
-  void numbers_flags_and_texts_arrive_as_they_are_and_so_does_what_is_absent() {
+  void numbers_flags_texts_and_nulls_arrive_unchanged() {
     assertThat(read("int", Column.ints(some(1, null, -7), n -> n))).isEqualTo("1 NULL -7");
     assertThat(read("bigint", Column.longs(some(1L << 40, null), n -> n)))
         .isEqualTo("1099511627776 NULL");

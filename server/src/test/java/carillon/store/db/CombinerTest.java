@@ -23,7 +23,7 @@ import org.junit.jupiter.api.Test;
 
 class CombinerTest {
 
-  /** Records every flush; the first one waits until the test lets it go. */
+  /** Records every flush; the first one waits until the test releases it. */
   private static final class Flushes {
     private final List<List<Integer>> seen = new ArrayList<>();
     private final List<Thread> writers = new ArrayList<>();
@@ -47,7 +47,7 @@ class CombinerTest {
   }
 
   @Test
-  void what_comes_while_a_batch_is_written_goes_into_the_next() throws Exception {
+  void items_added_during_a_flush_go_into_the_next_batch() throws Exception {
     Flushes flushes = new Flushes();
     Combiner<Integer> combiner = new Combiner<>(100, flushes::holdFirst);
     try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
@@ -98,7 +98,7 @@ class CombinerTest {
   }
 
   @Test
-  void an_error_reaches_everybody_it_concerns_and_nobody_hangs() {
+  void an_error_reaches_every_caller_of_its_batch_and_nobody_hangs() {
     Combiner<Integer> combiner =
         new Combiner<>(
             100,
@@ -111,7 +111,7 @@ class CombinerTest {
   }
 
   @Test
-  void the_first_who_waits_writes_next_and_batches_keep_the_order() throws Exception {
+  void the_first_waiting_caller_writes_next_and_batches_keep_the_order() throws Exception {
     Flushes flushes = new Flushes();
     Combiner<Integer> combiner = new Combiner<>(3, flushes::holdFirst);
     List<Thread> callers = new ArrayList<>();
@@ -133,7 +133,7 @@ class CombinerTest {
   }
 
   @Test
-  void a_writer_that_is_interrupted_leaves_nobody_waiting() throws Exception {
+  void an_interrupted_writer_leaves_no_caller_waiting() throws Exception {
     Flushes flushes = new Flushes();
     Combiner<Integer> combiner = new Combiner<>(100, flushes::holdFirst);
     try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
@@ -151,7 +151,7 @@ class CombinerTest {
   }
 
   @Test
-  void who_is_interrupted_while_waiting_is_written_all_the_same_and_stays_interrupted()
+  void an_interrupted_callers_item_is_written_and_the_caller_stays_interrupted()
       throws Exception {
     Flushes flushes = new Flushes();
     Combiner<Integer> combiner = new Combiner<>(100, flushes::holdFirst);
@@ -176,7 +176,7 @@ class CombinerTest {
   }
 
   @Test
-  void in_a_race_everything_is_written_once_or_refused_and_nobody_hangs() throws Exception {
+  void in_a_race_every_item_is_written_once_or_rejected_and_nobody_hangs() throws Exception {
     int callers = 64;
     int each = 500;
     Set<Integer> written = ConcurrentHashMap.newKeySet();
@@ -228,16 +228,16 @@ class CombinerTest {
   }
 
   @Test
-  void who_waits_for_a_database_that_is_away_fails_with_it_and_who_comes_later_at_once()
+  void with_an_unreachable_database_waiting_callers_fail_and_later_ones_at_once()
       throws Exception {
     Flushes flushes = new Flushes();
-    StoreException away = new StoreException("away", "08006", null);
+    StoreException unreachable = new StoreException("unreachable", "08006", null);
     Combiner<Integer> combiner =
         new Combiner<>(
             100,
             batch -> {
               flushes.holdFirst(batch);
-              throw away;
+              throw unreachable;
             },
             Duration.ofMillis(100));
     try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
@@ -249,20 +249,20 @@ class CombinerTest {
           .untilAsserted(
               () ->
                   assertThatThrownBy(() -> threads.submit(() -> combiner.write(2)).get(1, SECONDS))
-                      .hasRootCauseMessage("the database has not answered for a while"));
+                      .hasRootCauseMessage("the database has not responded for a while"));
       flushes.mayGo.countDown();
 
-      assertThatThrownBy(first::get).hasRootCause(away);
-      assertThatThrownBy(waiting::get).hasRootCause(away);
-      assertThat(flushes.seen).as("flushes, none for who had waited").containsExactly(List.of(0));
-      assertThatThrownBy(() -> combiner.write(3)).as("the next tries again").isSameAs(away);
+      assertThatThrownBy(first::get).hasRootCause(unreachable);
+      assertThatThrownBy(waiting::get).hasRootCause(unreachable);
+      assertThat(flushes.seen).as("flushes, none for the waiting callers").containsExactly(List.of(0));
+      assertThatThrownBy(() -> combiner.write(3)).as("the next tries again").isSameAs(unreachable);
     }
   }
 
   @Test
   void the_patience_is_with_each_flush_and_not_with_all_that_follow_a_bad_item() throws Exception {
     Flushes flushes = new Flushes();
-    Duration patience = Duration.ofSeconds(1);
+    Duration flushTimeout = Duration.ofSeconds(1);
     CompletableFuture<Void> newcomer = new CompletableFuture<>();
     try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
       AtomicReference<Combiner<Integer>> itself = new AtomicReference<>();
@@ -280,7 +280,7 @@ class CombinerTest {
                 }
                 flushes.holdFirst(batch);
               },
-              patience);
+              flushTimeout);
       itself.set(combiner);
       Future<?> _ = threads.submit(() -> combiner.write(0));
       flushes.begun.await();

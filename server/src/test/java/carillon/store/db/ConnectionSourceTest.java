@@ -19,7 +19,7 @@ class ConnectionSourceTest {
     return new Db.Address("jdbc:postgresql://" + hosts + "/carillon", "nobody", null);
   }
 
-  /** Where nobody listens. */
+  /** A port without a listener. */
   private static String closedPort() throws IOException {
     try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
       return "127.0.0.1:" + socket.getLocalPort();
@@ -27,7 +27,7 @@ class ConnectionSourceTest {
   }
 
   @Test
-  void one_that_is_stopped_tries_no_longer_though_nobody_interrupts_it() throws IOException {
+  void a_stopped_source_stops_retrying_without_an_interrupt() throws IOException {
     ConnectionSource source =
         ConnectionSource.of(at(closedPort()), Duration.ofSeconds(1)).persisting();
     AtomicReference<Throwable> ended = new AtomicReference<>();
@@ -49,7 +49,7 @@ class ConnectionSourceTest {
   }
 
   @Test
-  void a_pool_closes_soon_though_its_database_is_away() throws IOException {
+  void a_pool_closes_soon_even_if_its_database_is_unreachable() throws IOException {
     Db db = Db.open(at(closedPort()), "test", 2);
     CompletableFuture<Void> asking =
         CompletableFuture.runAsync(() -> db.inTransaction(tx -> tx.query("SELECT 1", _ -> true)));

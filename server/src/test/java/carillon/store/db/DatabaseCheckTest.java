@@ -30,13 +30,13 @@ class DatabaseCheckTest {
   }
 
   @Test
-  void who_may_write_the_tables_and_does_not_own_them_is_refused_in_one_line() {
+  void a_role_that_does_not_own_the_tables_is_rejected_in_one_line() {
     Db.Address guest = new Db.Address(world.address.url(), GUEST, "guest");
     String owner = world.address.user();
 
     assertThat(DatabaseCheck.refusal(guest))
         .contains(
-            "the tables belong to %1$s, and %2$s cannot make their partitions: connect as %1$s, or GRANT %1$s TO %2$s and ALTER ROLE %2$s SET role = '%1$s'"
+            "the tables belong to %1$s, and %2$s cannot create their partitions: connect as %1$s, or GRANT %1$s TO %2$s and ALTER ROLE %2$s SET role = '%1$s'"
                 .formatted(owner, GUEST));
 
     world.sqlAsSuperuser("GRANT " + owner + " TO " + GUEST);
@@ -44,7 +44,7 @@ class DatabaseCheckTest {
   }
 
   @Test
-  void who_may_create_neither_the_schema_nor_tables_in_it_is_told_how_to_get_the_right() {
+  void a_role_that_cannot_create_the_schema_is_told_which_grant_it_needs() {
     try (World empty = World.on(world.address)) {
       empty.sql("DROP SCHEMA carillon CASCADE");
       Db.Address guest = new Db.Address(empty.address.url(), GUEST, "guest");
@@ -67,7 +67,7 @@ class DatabaseCheckTest {
   }
 
   @Test
-  void a_lock_table_that_is_too_small_for_the_retention_is_said_in_one_line() {
+  void a_lock_table_too_small_for_the_retention_is_reported_in_one_line() {
     assertThat(DatabaseCheck.advice(world.address, Duration.ofDays(30))).isEmpty();
     assertThat(DatabaseCheck.advice(world.address, Duration.ofDays(100_000)))
         .hasValueSatisfying(

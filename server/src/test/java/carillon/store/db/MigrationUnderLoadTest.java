@@ -63,7 +63,7 @@ class MigrationUnderLoadTest {
           Awaitility.await().until(() -> completed.size() > before + 100);
           migrations.apply(OptionalInt.of(version));
           assertThat(migrations.current()).isEqualTo(version);
-          world.nodes.join(
+          world.store.nodes().join(
               "at-" + version + "-" + before,
               "n",
               List.of("engine"),
@@ -97,7 +97,7 @@ class MigrationUnderLoadTest {
         created.add(world.discard());
       }
     } finally {
-      creators.decrementAndGet(); // whoever finishes waits for the last one of each
+      creators.decrementAndGet(); // a finished thread waits for the last creator
     }
   }
 
@@ -110,7 +110,7 @@ class MigrationUnderLoadTest {
               .toList();
       Set<UUID> claims =
           claimed.stream().map(task -> task.lease().claim()).collect(Collectors.toSet());
-      completed.addAll(world.endings.finish(ended, claims, node).states().keySet());
+      completed.addAll(world.store.outcomes().finish(ended, claims, node).states().keySet());
     }
   }
 }

@@ -63,11 +63,11 @@ class MigrationsTest {
   }
 
   @Test
-  void going_back_waits_for_cancels_that_were_asked_for_in_sql() throws SQLException {
+  void going_back_waits_for_cancels_requested_in_sql() throws SQLException {
     try (World world = World.create();
         SqlUser user = SqlUser.owner(world.address)) {
       world.node("node");
-      world.discard(); // makes the day
+      world.discard(); // creates the partition
       user.enqueue("'mail', key => 'k'");
       world.claim("node", 2);
       world.claim("node", 2);
@@ -81,14 +81,14 @@ class MigrationsTest {
           .hasMessageEndingWith("the database is at version 2: remove the cause and repeat");
 
       assertThat(back.current()).isEqualTo(2);
-      assertThat(world.queue.cancelRequested(10)).isEqualTo(1);
+      assertThat(world.store.expiry().applyCancelRequests(10)).isEqualTo(1);
       back.apply(OptionalInt.of(1));
       assertThat(back.current()).isEqualTo(1);
     }
   }
 
   @Test
-  void going_back_and_forth_keeps_tasks_in_every_state_and_their_history() throws SQLException {
+  void going_back_and_forth_preserves_tasks_in_every_state_and_their_history() throws SQLException {
     try (World world = World.create();
         SqlUser user = SqlUser.owner(world.address)) {
       world.node("node");
@@ -101,7 +101,7 @@ class MigrationsTest {
                 ? new Outcome.RetryAt(
                     world.clock.instant(), Failure.of(FailureKind.TIMEOUT, "late"))
                 : new Outcome.Completed(null, null);
-        world.endings.finish(List.of(new Attempted(task, outcome)), Set.of(), "node");
+        world.store.outcomes().finish(List.of(new Attempted(task, outcome)), Set.of(), "node");
       }
       world.claim("node", 1);
       user.enqueue("'mail', delay => interval '1 hour'");
@@ -124,7 +124,7 @@ class MigrationsTest {
   }
 
   @Test
-  void a_plan_says_what_would_be_done_and_does_nothing() {
+  void a_plan_lists_the_steps_and_changes_nothing() {
     assertThat(migrations.plan(OptionalInt.empty()))
         .hasSize(migrations.latest())
         .allMatch(step -> step.forward() && !step.sql().isBlank());
@@ -139,7 +139,7 @@ class MigrationsTest {
   }
 
   @Test
-  void a_migration_that_fails_says_where_the_database_stands_and_is_continued_later()
+  void a_failed_migration_reports_the_version_and_is_continued_later()
       throws SQLException {
     migrations.apply(OptionalInt.of(1));
     execute("CREATE TABLE carillon.cancel_request (n int)"); // not the first that it creates

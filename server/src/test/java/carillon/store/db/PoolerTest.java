@@ -54,7 +54,7 @@ class PoolerTest {
   }
 
   @Test
-  void the_schema_goes_forward_and_back_through_it_and_no_session_keeps_a_trace()
+  void migrations_work_through_a_pooler_and_leave_no_session_state()
       throws SQLException {
     Db.Address server = Postgres.emptyDatabase();
     try (PgBouncer pooler = PgBouncer.start(directory, server, SESSIONS)) {
@@ -77,7 +77,7 @@ class PoolerTest {
     return db.inTransaction(tx -> tx.query(SETTINGS, row -> row.getString("setting")));
   }
 
-  /** In as many transactions at once as there are sessions, so that none is left out. */
+  /** In as many concurrent transactions as there are sessions, so that all are used. */
   private static List<String> inEverySession(PgBouncer pooler, String query) throws SQLException {
     List<Connection> connections = new ArrayList<>();
     List<String> found = new ArrayList<>();

@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What a pool does when its server goes away, comes back, or is no primary any more. */
+/** A pool whose server goes down, comes back, or becomes a standby. */
 @Tag("slow")
 class ReconnectTest {
 
@@ -47,7 +47,7 @@ class ReconnectTest {
   }
 
   @Test
-  void a_pool_is_back_soon_however_long_the_server_was_away() throws SQLException {
+  void a_pool_reconnects_soon_however_long_the_server_was_unreachable() throws SQLException {
     try (OwnPostgres postgres = new OwnPostgres(directory);
         Db db = Db.open(postgres.address(), "test", 2)) {
       write(db);

@@ -2,22 +2,24 @@ package carillon.store.db;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import carillon.model.Signal;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 class TimelineTest {
 
-  private final Timeline timeline = new Timeline();
+  private final Signal replaced = new Signal();
+  private final Timeline timeline = new Timeline(replaced);
   private final AtomicInteger told = new AtomicInteger();
 
   @BeforeEach
   void listen() {
-    timeline.whenChanged(told::incrementAndGet);
+    replaced.add(told::incrementAndGet);
   }
 
   @Test
-  void a_later_history_is_told_and_the_first_is_not() {
+  void a_later_timeline_raises_the_signal_and_the_first_does_not() {
     timeline.saw("00000001");
     assertThat(told).hasValue(0);
 
@@ -37,7 +39,7 @@ class TimelineTest {
   }
 
   @Test
-  void a_standby_says_nothing() {
+  void a_standby_is_ignored() {
     timeline.saw("00000003");
     timeline.saw("0");
 

@@ -55,11 +55,11 @@ class DeadLetterArchiveTest {
   }
 
   private List<DeadLetterArchive.Letter> oldest(int most) {
-    return world.archive.oldest(TTL, most, ROOM).letters();
+    return world.store.archive().oldest(TTL, most, ROOM).letters();
   }
 
   private int drop(List<DeadLetterArchive.Letter> letters) {
-    return world.archive.drop(letters, "file", "node");
+    return world.store.archive().drop(letters, "file", "node");
   }
 
   private String count(String table) {
@@ -67,7 +67,7 @@ class DeadLetterArchiveTest {
   }
 
   @Test
-  void only_what_is_older_than_the_time_to_live_is_taken_the_oldest_first() {
+  void letters_past_their_time_to_live_are_read_oldest_first() {
     List<TaskId> ids = Graves.dig(world, 3);
     world.sql(
         "UPDATE carillon.dead_letter SET kept_from = now() - interval '59 minutes' WHERE task = '%s'"
@@ -82,20 +82,20 @@ class DeadLetterArchiveTest {
   }
 
   @Test
-  void a_batch_ends_by_number_or_by_size_but_is_never_empty() {
+  void a_batch_is_limited_by_count_and_by_bytes_but_never_empty() {
     Graves.dig(world, 5);
     world.sql("UPDATE carillon.task SET payload = to_json(repeat('x', 100000))::text");
 
-    assertThat(world.archive.oldest(TTL, 2, ROOM).isMore()).isTrue();
-    assertThat(world.archive.oldest(TTL, 2, ROOM).letters()).hasSize(2);
-    assertThat(world.archive.oldest(TTL, 10, 250_000).letters()).hasSize(2);
-    assertThat(world.archive.oldest(TTL, 10, 250_000).isMore()).isTrue();
-    assertThat(world.archive.oldest(TTL, 10, 1).letters()).hasSize(1);
-    assertThat(world.archive.oldest(TTL, 10, ROOM).isMore()).isFalse();
+    assertThat(world.store.archive().oldest(TTL, 2, ROOM).isMore()).isTrue();
+    assertThat(world.store.archive().oldest(TTL, 2, ROOM).letters()).hasSize(2);
+    assertThat(world.store.archive().oldest(TTL, 10, 250_000).letters()).hasSize(2);
+    assertThat(world.store.archive().oldest(TTL, 10, 250_000).isMore()).isTrue();
+    assertThat(world.store.archive().oldest(TTL, 10, 1).letters()).hasSize(1);
+    assertThat(world.store.archive().oldest(TTL, 10, ROOM).isMore()).isFalse();
   }
 
   @Test
-  void what_is_dropped_goes_with_all_that_belongs_to_it_and_frees_its_partition() {
+  void a_dropped_letter_takes_its_task_and_history_and_frees_its_partition() {
     Graves.dig(world, 3);
 
     assertThat(drop(oldest(10))).isEqualTo(3);
@@ -110,7 +110,7 @@ class DeadLetterArchiveTest {
   }
 
   @Test
-  void the_oldest_are_found_by_their_index_and_their_tasks_by_key() {
+  void the_oldest_letters_are_found_by_index_and_their_tasks_by_key() {
     Graves.digBare(world, 20_000);
 
     String oldest = plan(DeadLetterArchive.OLDEST, TTL, 100);
@@ -143,7 +143,7 @@ class DeadLetterArchiveTest {
     assertThat(count("audit")).isEqualTo("1");
   }
 
-  /** What somebody may do to a dead letter while its file is being written. */
+  /** A change of a dead letter while its file is being written. */
   enum Change {
     REDRIVEN,
     PURGED,
@@ -164,12 +164,12 @@ class DeadLetterArchiveTest {
   private long purge(Tx tx, TaskId id) {
     var filter =
         new DeadLetterFilter(null, null, null, null, null, null, null, Map.of(), null, List.of(id));
-    return world.deadLetters.purge(tx, World.TENANT, filter, "test").purged();
+    return world.store.deadLetters().purge(tx, World.TENANT, filter, "test").purged();
   }
 
   @ParameterizedTest
   @EnumSource(Change.class)
-  void what_was_changed_since_it_was_read_is_not_dropped(Change change) {
+  void a_letter_changed_since_it_was_read_is_not_dropped(Change change) {
     List<TaskId> ids = Graves.dig(world, 3);
     List<DeadLetterArchive.Letter> letters = oldest(10);
     world.db.inTransaction(
@@ -191,7 +191,7 @@ class DeadLetterArchiveTest {
 
   @ParameterizedTest
   @EnumSource(Change.class)
-  void what_is_being_changed_is_waited_for_and_then_not_dropped(Change change)
+  void a_drop_waits_for_a_change_in_progress_and_then_skips_the_letter(Change change)
       throws InterruptedException, ExecutionException {
     TaskId id = Graves.dig(world, 1).getFirst();
     List<DeadLetterArchive.Letter> letters = oldest(10);
@@ -200,11 +200,13 @@ class DeadLetterArchiveTest {
       assertThat(overlapping.runWaiting(tx -> run(tx, change, id), () -> drop(letters))).isZero();
     }
     assertThat(count("task")).isEqualTo(change == Change.PURGED ? "0" : "1");
-    assertThat(count("transition").equals("0")).as("its story").isEqualTo(change == Change.PURGED);
+    assertThat(count("transition").equals("0"))
+        .as("its history")
+        .isEqualTo(change == Change.PURGED);
   }
 
   @Test
-  void several_who_archive_while_others_redrive_and_purge_leave_each_letter_to_one_of_them()
+  void concurrent_archive_redrive_and_purge_take_each_letter_once()
       throws InterruptedException, ExecutionException {
     int count = 3_000;
     List<TaskId> ids = Graves.dig(world, count);
@@ -258,7 +260,7 @@ class DeadLetterArchiveTest {
     Set<TaskId> gone = new HashSet<>(ids);
     gone.removeIf(id -> world.tasks.find(World.TENANT, id).isPresent());
     gone.removeAll(purged);
-    assertThat(written).as("what is gone and was not purged").containsAll(gone);
+    assertThat(written).as("tasks that are gone and were not purged").containsAll(gone);
     assertThat(gone).hasSize(archived.get());
   }
 }

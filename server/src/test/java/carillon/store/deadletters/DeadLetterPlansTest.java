@@ -33,8 +33,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * Each list and group query of dead letters beside a million others, with statistics from when
- * there were a thousand of one kind: its plan, and the pages that it touches.
+ * The plan of each query of dead letters and groups, and the pages that it touches, among a million
+ * letters and with statistics from when there were a thousand of one group.
  */
 @Tag("slow")
 class DeadLetterPlansTest {
@@ -44,10 +44,10 @@ class DeadLetterPlansTest {
   private static final int BULK_WITH_TASKS = 5_000;
   private static final int GROUPS = 4_000;
 
-  /** The best of a few runs, so that a busy machine does not matter. */
+  /** The fastest of several runs counts, so that a busy machine does not matter. */
   private static final int RUNS = 5;
 
-  private static final double MOST_MILLIS = 50;
+  private static final double MAX_MILLIS = 50;
 
   private static World world;
 
@@ -73,7 +73,7 @@ class DeadLetterPlansTest {
     tasksOfTheNewest();
   }
 
-  /** Each of one old letter. */
+  /** Groups of one old letter each. */
   private static void groups() {
     world.sql(
         """
@@ -89,7 +89,7 @@ class DeadLetterPlansTest {
   }
 
   private static void tasksOfTheNewest() {
-    world.cancel(world.create(World.task("bulk", new Target.Pull()))); // so that there is a lane
+    world.cancel(world.create(World.task("bulk", new Target.Pull()))); // creates the lane
     world.sql(
         """
         INSERT INTO carillon.task (
@@ -110,7 +110,7 @@ class DeadLetterPlansTest {
     return world.value("SELECT max(partition) FROM carillon.dead_letter");
   }
 
-  /** Newer than all real ones, of two types, ten kinds and one key. */
+  /** Letters newer than all real ones, of two types, ten groups and one key. */
   private static void others(int from, int to) {
     world.sql(
         """
@@ -129,8 +129,8 @@ class DeadLetterPlansTest {
     world.close();
   }
 
-  /** A question, the index that answers it, and the most pages that it may touch. */
-  record Question(String name, DeadLetterFilter filter, String index, int pages, int letters) {
+  /** A filter, the index that serves it, and the limit of pages that it may touch. */
+  record Search(String name, DeadLetterFilter filter, String index, int pages, int letters) {
     @Override
     public String toString() {
       return name;
@@ -148,7 +148,7 @@ class DeadLetterPlansTest {
     return DeadLettersTest.filter(type, failure, status, error, key, metadata, group);
   }
 
-  static Stream<Question> questions() {
+  static Stream<Search> searches() {
     String rare =
         world.value(
             "SELECT fingerprint FROM carillon.dead_letter_group WHERE error LIKE '%called D'");
@@ -169,122 +169,123 @@ class DeadLetterPlansTest {
             null,
             none,
             null,
-            world.deadLetters.list(World.TENANT, old, 50, null, false).items().stream()
+            world.store.deadLetters().list(World.TENANT, old, 50, null, false).items().stream()
                 .map(letter -> letter.task().id())
                 .toList());
     return Stream.of(
-        new Question("all", DeadLetterFilter.ALL, "dead_letter_age", 250, 100),
-        new Question("before a time", old, "dead_letter_age", 250, 100),
-        new Question(
+        new Search("all", DeadLetterFilter.ALL, "dead_letter_age", 250, 100),
+        new Search("before a time", old, "dead_letter_age", 250, 100),
+        new Search(
             "type", filter("t1", null, null, null, null, none, null), "dead_letter_type", 250, 100),
-        new Question(
+        new Search(
             "type that is not there",
             filter("no", null, null, null, null, none, null),
             "dead_letter_type",
             10,
             0),
-        new Question("type before a time", oldOfType, "dead_letter_type", 250, 100),
-        new Question(
+        new Search("type before a time", oldOfType, "dead_letter_type", 250, 100),
+        new Search(
             "failure",
             filter(null, FailureKind.CONNECTION, null, null, null, none, null),
             "dead_letter_kind",
-            2_500, // a hundred of each of ten kinds, some with an older version beside them
+            2_500, // a hundred of each of ten groups, some with an older row version
             100),
-        new Question(
+        new Search(
             "status",
             filter(null, null, 504, null, null, none, null),
             "dead_letter_kind",
             300,
             100),
-        new Question(
+        new Search(
             "type and status",
             filter("t0", null, 504, null, null, none, null),
             "dead_letter_kind",
             300,
             100),
-        new Question(
+        new Search(
             "group",
             filter(null, null, null, null, null, none, rare),
             "dead_letter_kind",
             300,
             100),
-        new Question(
+        new Search(
             "type and group",
             filter("t3", null, null, null, null, none, rare),
             "dead_letter_kind",
             300,
             100),
-        new Question(
+        new Search(
             "key", filter(null, null, null, null, "key 7", none, null), "dead_letter_key", 20, 1),
-        new Question(
+        new Search(
             "key of most and a failure",
             filter(null, FailureKind.TLS, null, null, "bulk", none, null),
             "dead_letter_key",
             10_500,
             0),
-        new Question(
+        new Search(
             "text",
             filter(null, null, null, "nowhere", null, none, null),
             "dead_letter_age",
             10_500,
             0),
-        new Question(
+        new Search(
             "type and text",
             filter("t0", null, null, "nowhere", null, none, null),
             "dead_letter_type",
             10_500,
             0),
-        new Question(
+        new Search(
             "type and text of an answer",
             filter("t2", null, null, "no rate for 42\"", null, none, null),
             "dead_letter_type",
             8_000,
             1),
-        new Question(
+        new Search(
             "status and text",
             filter(null, null, 504, "order 4 ", null, none, null),
             "dead_letter_kind",
             800,
             1),
-        new Question(
+        new Search(
             "metadata",
             filter(null, null, null, null, null, Map.of("tens", "7"), null),
             "dead_letter_age",
             8_000,
             0),
-        new Question(
+        new Search(
             "type and metadata",
             filter("t3", null, null, null, null, Map.of("tens", "7"), null),
             "dead_letter_type",
             8_000,
             3),
-        new Question("ids", some, "dead_letter_pkey", 500, 50));
+        new Search("ids", some, "dead_letter_pkey", 500, 50));
   }
 
   @ParameterizedTest
-  @MethodSource("questions")
-  void a_page_walks_along_one_index_and_touches_few_pages(Question question) {
-    LetterSearch.Composed page = compose(question.filter(), LetterSearch.Order.NEWEST_FIRST, null);
+  @MethodSource("searches")
+  void a_page_scans_one_index_and_touches_few_pages(Search search) {
+    LetterPlan.Query page = compose(search.filter(), LetterSearch.Order.NEWEST_FIRST, null);
 
     Explained explained = explain(page.sql(), page.arguments().toArray());
 
     System.out.printf(
         "dead letters, %s: %.1f ms, %d pages%n",
-        question.name(), explained.millis(), explained.pages());
+        search.name(), explained.millis(), explained.pages());
     assertThat(explained.plan())
-        .containsPattern("using " + question.index() + "\\b")
+        .containsPattern("using " + search.index() + "\\b")
         .doesNotContain("Seq Scan");
-    assertThat(explained.pages()).as(explained.plan()).isLessThan(question.pages());
-    assertThat(explained.millis()).as(explained.plan()).isLessThan(MOST_MILLIS);
-    assertThat(world.deadLetters.list(World.TENANT, question.filter(), 100, null, false).items())
-        .hasSize(question.letters());
+    assertThat(explained.pages()).as(explained.plan()).isLessThan(search.pages());
+    assertThat(explained.millis()).as(explained.plan()).isLessThan(MAX_MILLIS);
+    assertThat(world.store.deadLetters().list(World.TENANT, search.filter(), 100, null, false).items())
+        .hasSize(search.letters());
   }
 
   @Test
-  void a_page_is_shown_with_a_look_at_each_of_its_tasks() {
+  void a_page_reads_each_of_its_tasks_by_key() {
     List<UUID> newest =
         world
-            .deadLetters
+            .store
+            .deadLetters()
             .list(World.TENANT, DeadLetterFilter.ALL, 100, null, false)
             .items()
             .stream()
@@ -301,11 +302,11 @@ class DeadLetterPlansTest {
         .containsPattern("using dead_letter_pkey\\b")
         .doesNotContain("Seq Scan");
     assertThat(explained.pages()).as(explained.plan()).isLessThan(2_000);
-    assertThat(explained.millis()).as(explained.plan()).isLessThan(MOST_MILLIS);
+    assertThat(explained.millis()).as(explained.plan()).isLessThan(MAX_MILLIS);
   }
 
   @Test
-  void the_groups_that_a_filter_means_are_found_among_thousands() {
+  void the_groups_of_a_filter_are_found_among_thousands() {
     String rare =
         world.value(
             "SELECT fingerprint FROM carillon.dead_letter_group WHERE error LIKE '%called D'");
@@ -315,12 +316,12 @@ class DeadLetterPlansTest {
             filter("many", null, 504, null, null, Map.of(), null),
             filter(null, null, null, null, null, Map.of(), rare),
             filter("t3", null, null, null, null, Map.of(), rare))) {
-      LetterSearch.Composed kinds = LetterSearch.composeKinds(World.TENANT, filter);
+      LetterPlan.Query groups = LetterPlan.groupQuery(World.TENANT, filter);
 
-      Explained explained = explain(kinds.sql(), kinds.arguments().toArray());
+      Explained explained = explain(groups.sql(), groups.arguments().toArray());
 
       System.out.printf(
-          "kinds of dead letters, %s: %.1f ms, %d pages%n",
+          "groups of a search, %s: %.1f ms, %d pages%n",
           filter, explained.millis(), explained.pages());
       assertThat(explained.plan())
           .contains("using dead_letter_group_pkey")
@@ -328,12 +329,12 @@ class DeadLetterPlansTest {
       assertThat(explained.pages())
           .as(explained.plan())
           .isLessThan(filter.group() == null ? 3L * GROUPS : 50);
-      assertThat(explained.millis()).as(explained.plan()).isLessThan(MOST_MILLIS);
+      assertThat(explained.millis()).as(explained.plan()).isLessThan(MAX_MILLIS);
     }
   }
 
   @Test
-  void a_page_in_the_middle_starts_where_the_one_before_ended() {
+  void a_page_starts_where_the_previous_one_ended() {
     Position middle =
         new Position(
             Instant.parse(
@@ -341,7 +342,8 @@ class DeadLetterPlansTest {
                     "SELECT to_char(now() AT TIME ZONE 'UTC' - interval '25 minutes',"
                         + " 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"')")),
             world
-                .deadLetters
+                .store
+                .deadLetters()
                 .list(
                     World.TENANT,
                     filter("t1", null, null, null, null, Map.of(), null),
@@ -359,7 +361,7 @@ class DeadLetterPlansTest {
               filter("t0", null, null, null, null, Map.of(), null),
               filter("bulk", null, 500, null, null, Map.of(), null),
               filter(null, null, null, null, "bulk", Map.of(), null))) {
-        LetterSearch.Composed page = compose(filter, order, middle);
+        LetterPlan.Query page = compose(filter, order, middle);
 
         Explained explained = explain(page.sql(), page.arguments().toArray());
 
@@ -369,14 +371,14 @@ class DeadLetterPlansTest {
   }
 
   @Test
-  void groups_are_listed_through_their_index_and_counted_by_nobody() {
-    for (DeadLetters.GroupFilter filter :
+  void groups_are_listed_by_their_index_without_counting_letters() {
+    for (DeadLetterGroup.Filter filter :
         List.of(
             ANY_GROUP,
-            new DeadLetters.GroupFilter("t1", null, null),
-            new DeadLetters.GroupFilter(null, FailureKind.STATUS, 504))) {
+            new DeadLetterGroup.Filter("t1", null, null),
+            new DeadLetterGroup.Filter(null, FailureKind.STATUS, 504))) {
       Explained explained =
-          explain(DeadLetters.GROUPS, DeadLetters.groupArguments(World.TENANT, filter, 100, null));
+          explain(GroupSearch.PAGE, GroupSearch.arguments(World.TENANT, filter, 100, null));
 
       System.out.printf(
           "groups of dead letters, %s: %.1f ms, %d pages%n",
@@ -387,15 +389,15 @@ class DeadLetterPlansTest {
       assertThat(explained.pages())
           .as(explained.plan())
           .isLessThan(filter.equals(ANY_GROUP) ? 300 : 3L * GROUPS);
-      assertThat(explained.millis()).as(explained.plan()).isLessThan(MOST_MILLIS);
+      assertThat(explained.millis()).as(explained.plan()).isLessThan(MAX_MILLIS);
     }
   }
 
-  private static final DeadLetters.GroupFilter ANY_GROUP =
-      new DeadLetters.GroupFilter(null, null, null);
+  private static final DeadLetterGroup.Filter ANY_GROUP =
+      new DeadLetterGroup.Filter(null, null, null);
 
   @Test
-  void a_dry_run_counts_a_million_however_it_has_to_look_for_them() {
+  void a_dry_run_counts_a_million_letters_by_any_access_path() {
     for (DeadLetterFilter filter :
         List.of(
             DeadLetterFilter.ALL,
@@ -414,10 +416,10 @@ class DeadLetterPlansTest {
     }
   }
 
-  private static LetterSearch.Composed compose(
+  private static LetterPlan.Query compose(
       DeadLetterFilter filter, LetterSearch.Order order, @Nullable Position from) {
     return world.db.inTransaction(
-        tx -> LetterSearch.compose(tx, World.TENANT, filter, order, from, 100).orElseThrow());
+        tx -> LetterSearch.pageQuery(tx, World.TENANT, filter, order, from, 100).orElseThrow());
   }
 
   private record Explained(String plan, long pages, double millis) {}
@@ -426,9 +428,9 @@ class DeadLetterPlansTest {
       Pattern.compile("Buffers: shared (?:hit=(\\d+))?(?: ?read=(\\d+))?");
   private static final Pattern TIME = Pattern.compile("duration: ([0-9.]+) ms");
 
-  /** Runs it as the program does, and has the server say how; the best of the runs counts. */
+  /** Runs a statement with the settings of the program; the fastest run counts. */
   private static Explained explain(String sql, @Nullable Object... arguments) {
-    // auto_explain is the superuser's.
+    // Only a superuser may load auto_explain.
     try (Connection connection = Postgres.connect(Postgres.asSuperuser(world.address));
         Statement settings = connection.createStatement()) {
       for (String setting :
@@ -471,14 +473,14 @@ class DeadLetterPlansTest {
       }
       try (ResultSet rows = statement.executeQuery()) {
         while (rows.next()) {
-          // To the end.
+          // Read all rows.
         }
       }
       StringBuilder plan = new StringBuilder();
       for (SQLWarning w = statement.getWarnings(); w != null; w = w.getNextWarning()) {
         plan.append(w.getMessage()).append('\n');
       }
-      Matcher pages = PAGES.matcher(plan); // the first is the whole's
+      Matcher pages = PAGES.matcher(plan); // the first match is of the whole plan
       Matcher time = TIME.matcher(plan);
       assertThat(pages.find() && time.find()).as(plan.toString()).isTrue();
       return new Explained(

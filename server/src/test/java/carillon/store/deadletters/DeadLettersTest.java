@@ -20,7 +20,7 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
-/** Listing, counting, grouping and purging 2,000 dead letters of 20 kinds. */
+/** Listing, counting, grouping and purging 2,000 dead letters of 20 groups. */
 class DeadLettersTest {
 
   private static final int LETTERS = 2_000;
@@ -55,13 +55,13 @@ class DeadLettersTest {
         null, null, null, null, after, before, null, Map.of(), null, List.of());
   }
 
-  private static List<TaskId> walk(World world, DeadLetterFilter filter, int limit) {
+  private static List<TaskId> list(World world, DeadLetterFilter filter, int limit) {
     List<TaskId> seen = new ArrayList<>();
     Instant last = Instant.MAX;
     Position before = null;
     do {
       Page<DeadLetters.Letter, Position> page =
-          world.deadLetters.list(World.TENANT, filter, limit, before, false);
+          world.store.deadLetters().list(World.TENANT, filter, limit, before, false);
       for (DeadLetters.Letter letter : page.items()) {
         assertThat(letter.diedAt()).isBeforeOrEqualTo(last);
         last = letter.diedAt();
@@ -75,7 +75,7 @@ class DeadLettersTest {
 
   private static long count(DeadLetterFilter filter) {
     DeadLetters.Count count =
-        world.db.inTransaction(tx -> world.deadLetters.count(tx, World.TENANT, filter));
+        world.db.inTransaction(tx -> world.store.deadLetters().count(tx, World.TENANT, filter));
     assertThat(count.isAtLeast()).isFalse();
     return count.matched();
   }
@@ -92,7 +92,7 @@ class DeadLettersTest {
   }
 
   @Test
-  void every_filter_finds_what_it_says_page_by_page_and_counts_the_same() {
+  void pages_and_counts_of_every_filter_agree() {
     Instant middle =
         Instant.parse(
             world.value(
@@ -126,8 +126,8 @@ class DeadLettersTest {
             Map.entry(died(middle, middle.plusMillis(10)), 10));
     expected.forEach(
         (filter, letters) -> {
-          assertThat(walk(world, filter, 1_000)).as("%s", filter).hasSize(letters);
-          assertThat(walk(world, filter, 99)).as("%s", filter).hasSize(letters);
+          assertThat(list(world, filter, 1_000)).as("%s", filter).hasSize(letters);
+          assertThat(list(world, filter, 99)).as("%s", filter).hasSize(letters);
           assertThat(count(filter)).as("%s", filter).isEqualTo(letters.longValue());
           assertThat(DeadLetterFilter.parse(filter.summary().toString(), filter.ids()))
               .isEqualTo(filter);
@@ -136,33 +136,33 @@ class DeadLettersTest {
 
   @Test
   void ids_are_looked_up_and_still_filtered() {
-    List<TaskId> some = walk(world, filter(null, null, 504, null, null, Map.of(), null), 100);
+    List<TaskId> some = list(world, filter(null, null, 504, null, null, Map.of(), null), 100);
     DeadLetterFilter ids =
         new DeadLetterFilter(
             null, null, null, "order 4 ", null, null, null, Map.of(), null, some.subList(0, 100));
 
     assertThat(count(ids)).isEqualTo(1);
-    assertThat(walk(world, ids, 10)).hasSize(1);
+    assertThat(list(world, ids, 10)).hasSize(1);
     assertThat(DeadLetterFilter.parse(ids.summary().toString(), ids.ids())).isEqualTo(ids);
   }
 
   @Test
-  void groups_say_what_letters_have_in_common_and_how_many_there_are() {
-    List<DeadLetters.Group> groups = new ArrayList<>();
-    DeadLetters.GroupPosition before = null;
+  void groups_show_the_common_error_and_the_number_of_letters() {
+    List<DeadLetterGroup> groups = new ArrayList<>();
+    DeadLetterGroup.Position before = null;
     do {
       var page =
-          world.deadLetters.groups(
-              World.TENANT, new DeadLetters.GroupFilter(null, null, null), 7, before);
+          world.store.deadLetters().groups(
+              World.TENANT, new DeadLetterGroup.Filter(null, null, null), 7, before);
       groups.addAll(page.items());
       before = page.next();
     } while (before != null);
 
     assertThat(groups).hasSize(20).allMatch(group -> group.letters() == 100);
     assertThat(groups).isSortedAccordingTo((a, b) -> b.lastAt().compareTo(a.lastAt()));
-    assertThat(groups(new DeadLetters.GroupFilter("t0", null, null))).hasSize(5);
-    assertThat(groups(new DeadLetters.GroupFilter(null, FailureKind.CONNECTION, null))).hasSize(10);
-    assertThat(groups(new DeadLetters.GroupFilter(null, null, 502)))
+    assertThat(groups(new DeadLetterGroup.Filter("t0", null, null))).hasSize(5);
+    assertThat(groups(new DeadLetterGroup.Filter(null, FailureKind.CONNECTION, null))).hasSize(10);
+    assertThat(groups(new DeadLetterGroup.Filter(null, null, 502)))
         .singleElement()
         .satisfies(
             group -> {
@@ -174,38 +174,40 @@ class DeadLettersTest {
             });
   }
 
-  private static List<DeadLetters.Group> groups(DeadLetters.GroupFilter filter) {
-    return world.deadLetters.groups(World.TENANT, filter, 100, null).items();
+  private static List<DeadLetterGroup> groups(DeadLetterGroup.Filter filter) {
+    return world.store.deadLetters().groups(World.TENANT, filter, 100, null).items();
   }
 
   @Test
-  void a_purge_removes_what_matches_and_nothing_else_and_empty_groups_are_not_shown() {
+  void a_purge_deletes_only_matching_letters_and_empty_groups_are_hidden() {
     try (World other = World.create()) {
       DeadTasks.fill(other, 12_000, 4);
       DeadLetterFilter some = filter("t1", null, null, null, null, Map.of(), null);
 
       DeadLetters.Purged purged =
-          other.deadLetters.purge(World.TENANT, some, Duration.ofMinutes(1), "me");
+          other.store.deadLetters().purge(World.TENANT, some, Duration.ofMinutes(1), "me");
 
       assertThat(purged).isEqualTo(purged(3_000, 3_000, false));
       assertThat(other.value("SELECT count(*) FROM carillon.task WHERE state = 'DEAD'"))
           .isEqualTo("9000");
       assertThat(
               other
-                  .deadLetters
-                  .groups(World.TENANT, new DeadLetters.GroupFilter(null, null, null), 10, null)
+                  .store
+                  .deadLetters()
+                  .groups(World.TENANT, new DeadLetterGroup.Filter(null, null, null), 10, null)
                   .items())
           .hasSize(3);
 
       DeadLetters.Purged all =
           other.db.inTransaction(
-              tx -> other.deadLetters.purge(tx, World.TENANT, DeadLetterFilter.ALL, "me"));
+              tx -> other.store.deadLetters().purge(tx, World.TENANT, DeadLetterFilter.ALL, "me"));
 
       assertThat(all).isEqualTo(purged(9_000, 9_000, false));
       assertThat(other.value("SELECT count(*) FROM carillon.dead_letter")).isEqualTo("0");
       assertThat(
               other
-                  .audit
+                  .store
+                  .audit()
                   .list(World.TENANT, new Audit.Filter("dead-letter.purge", null), 9, null)
                   .items())
           .extracting(Audit.Entry::who)
@@ -214,56 +216,56 @@ class DeadLettersTest {
   }
 
   @Test
-  void a_purge_of_more_than_a_transaction_takes_goes_on_until_its_time_is_over() {
+  void a_large_purge_continues_until_its_timeout() {
     try (World other = World.create()) {
       DeadTasks.fill(other, 10_500, 1);
 
       DeadLetters.Purged first =
-          other.deadLetters.purge(World.TENANT, DeadLetterFilter.ALL, Duration.ZERO, "me");
+          other.store.deadLetters().purge(World.TENANT, DeadLetterFilter.ALL, Duration.ZERO, "me");
 
       assertThat(first).isEqualTo(purged(10_500, 10_000, true));
       assertThat(
-              other.deadLetters.purge(
+              other.store.deadLetters().purge(
                   World.TENANT, DeadLetterFilter.ALL, Duration.ofMinutes(1), "me"))
           .isEqualTo(purged(500, 500, false));
     }
   }
 
   @Test
-  void a_count_that_has_to_look_at_each_letter_ends_when_its_time_is_over() {
-    DeadLetterFilter looking = filter(null, null, null, "order", null, Map.of("tens", "7"), null);
+  void a_count_that_reads_each_letter_ends_at_its_timeout() {
+    DeadLetterFilter scanning = filter(null, null, null, "order", null, Map.of("tens", "7"), null);
     try (World other = World.create()) {
-      DeadTasks.fill(other, 5_500, 1); // more than one statement looks at
+      DeadTasks.fill(other, 5_500, 1); // more than one statement scans
 
       DeadLetters.Count some =
           other.db.inTransaction(
-              tx -> LetterSearch.count(tx, World.TENANT, looking, Duration.ZERO));
+              tx -> LetterSearch.count(tx, World.TENANT, scanning, Duration.ZERO));
       DeadLetters.Count all =
           other.db.inTransaction(
               tx -> LetterSearch.count(tx, World.TENANT, DeadLetterFilter.ALL, Duration.ZERO));
 
       assertThat(some).isEqualTo(new DeadLetters.Count(10, true));
-      assertThat(all).as("known without a look").isEqualTo(new DeadLetters.Count(5_500, false));
+      assertThat(all).as("known from the groups").isEqualTo(new DeadLetters.Count(5_500, false));
     }
   }
 
   @Test
-  void what_is_long_over_is_forgotten() {
+  void old_redrives_and_empty_groups_are_deleted() {
     try (World other = World.create()) {
       DeadTasks.fill(other, 30, 3);
       other.db.inTransaction(
-          tx -> other.redrives.start(tx, World.TENANT, DeadLetterFilter.ALL, null, "me"));
-      assertThat(other.deadLetters.forgetEmptyGroups(10)).isZero();
-      assertThat(other.redrives.forgetOld(10)).isZero();
+          tx -> other.store.redrives().start(tx, World.TENANT, DeadLetterFilter.ALL, null, "me"));
+      assertThat(other.store.deadLetters().forgetEmptyGroups(10)).isZero();
+      assertThat(other.store.redrives().forgetOld(10)).isZero();
 
       other.sql("UPDATE carillon.dead_letter_group SET last_at = now() - interval '31 days'");
       other.sql("UPDATE carillon.redrive SET ended_at = now() - interval '8 days'");
 
-      assertThat(other.deadLetters.forgetEmptyGroups(2)).isEqualTo(2);
-      assertThat(other.deadLetters.forgetEmptyGroups(2)).isEqualTo(1);
-      assertThat(other.redrives.forgetOld(20)).isEqualTo(20);
+      assertThat(other.store.deadLetters().forgetEmptyGroups(2)).isEqualTo(2);
+      assertThat(other.store.deadLetters().forgetEmptyGroups(2)).isEqualTo(1);
+      assertThat(other.store.redrives().forgetOld(20)).isEqualTo(20);
       assertThat(other.value("SELECT count(*) FROM carillon.redrive")).isEqualTo("1");
-      assertThat(other.redrives.forgetOld(20)).isEqualTo(10);
+      assertThat(other.store.redrives().forgetOld(20)).isEqualTo(10);
       assertThat(other.value("SELECT count(*) FROM carillon.redrive")).isEqualTo("0");
     }
   }

@@ -27,8 +27,9 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * What can happen to one task that a redrive is about to let go, or to take back: every pair of
- * which one begins while the other is uncommitted ends as if they had come one by one.
+ * Everything that can happen to a task that is about to be redriven, or whose redrive is about to
+ * be undone. Every pair of steps, of which one begins while the other is uncommitted, ends as if
+ * they had run one after the other.
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class RedriveRaceTest {
@@ -36,29 +37,29 @@ class RedriveRaceTest {
   private static final int FENCE = 5;
 
   enum Step {
-    LET_GO,
+    REDRIVE,
     REDRIVE_BY_HAND,
     PURGE,
-    TAKE_BACK,
+    UNDO,
     CLAIM,
     CANCEL
   }
 
-  /** Dead, with a redrive that is about to let it go; or let go, with an undo about to begin. */
+  /** A dead task with a redrive about to start, or a redriven one with an undo about to start. */
   enum Start {
     DEAD,
-    LET_GO;
+    REDRIVE;
 
     private List<Step> steps() {
       return switch (this) {
-        case DEAD -> List.of(Step.LET_GO, Step.REDRIVE_BY_HAND, Step.PURGE);
-        case LET_GO -> List.of(Step.TAKE_BACK, Step.CLAIM, Step.CANCEL);
+        case DEAD -> List.of(Step.REDRIVE, Step.REDRIVE_BY_HAND, Step.PURGE);
+        case REDRIVE -> List.of(Step.UNDO, Step.CLAIM, Step.CANCEL);
       };
     }
   }
 
   /**
-   * What there is to know about the task, and what each step makes of it.
+   * The expected task, and the effect of each step on it.
    *
    * @param state null once it is purged
    */
@@ -73,9 +74,9 @@ class RedriveRaceTest {
       boolean isDead = state.equals(Optional.of(TaskState.DEAD));
       boolean waits = state.equals(Optional.of(TaskState.PENDING));
       return switch (step) {
-        case LET_GO, REDRIVE_BY_HAND -> isDead ? now(TaskState.PENDING, FENCE) : this;
+        case REDRIVE, REDRIVE_BY_HAND -> isDead ? now(TaskState.PENDING, FENCE) : this;
         case PURGE -> isDead ? new Model(Optional.empty(), 0) : this;
-        case TAKE_BACK -> waits && fence == FENCE ? now(TaskState.DEAD, FENCE) : this;
+        case UNDO -> waits && fence == FENCE ? now(TaskState.DEAD, FENCE) : this;
         case CLAIM -> waits ? now(TaskState.RUNNING, fence + 1) : this;
         case CANCEL -> waits ? now(TaskState.CANCELLED, fence) : this;
       };
@@ -117,17 +118,18 @@ class RedriveRaceTest {
     }
     DeadTasks.fill(world, 1, 1);
     TaskId id = new TaskId(UUID.fromString(world.value("SELECT task FROM carillon.dead_letter")));
-    Redrives.Redrive redrive =
+    Redrive redrive =
         world.db.inTransaction(
             tx ->
                 world
-                    .redrives
+                    .store
+                    .redrives()
                     .start(tx, World.TENANT, DeadLetterFilter.ALL, 10_000, "r")
                     .orElseThrow());
     var open = new Redrives.Open(World.TENANT, redrive.id());
-    if (start == Start.LET_GO) {
-      world.redrives.step(open);
-      world.db.inTransaction(tx -> world.redrives.undo(tx, World.TENANT, redrive.id(), "u"));
+    if (start == Start.REDRIVE) {
+      world.store.redrives().step(open);
+      world.db.inTransaction(tx -> world.store.redrives().undo(tx, World.TENANT, redrive.id(), "u"));
       world.sql(
           "UPDATE carillon.task SET ready_at = now() - interval '1 s' WHERE ready_at IS NOT NULL");
     }
@@ -137,11 +139,11 @@ class RedriveRaceTest {
   private void run(Tx tx, Step step, Subject subject) {
     TaskId id = subject.id();
     switch (step) {
-      case LET_GO, TAKE_BACK -> world.redrives.step(tx, subject.redrive());
+      case REDRIVE, UNDO -> world.store.redrives().step(tx, subject.redrive());
       case REDRIVE_BY_HAND -> world.tasks.redrive(tx, World.TENANT, id, "me", null);
-      case PURGE -> world.deadLetters.purge(tx, World.TENANT, DeadLetterFilter.ALL, "me");
+      case PURGE -> world.store.deadLetters().purge(tx, World.TENANT, DeadLetterFilter.ALL, "me");
       case CLAIM ->
-          world.queue.claimForWorker(
+          world.store.queue().claimForWorker(
               tx,
               id.partition(),
               new WorkQueue.Quota(subject.lane(), 1, Instant.EPOCH, Duration.ofMinutes(1)),
@@ -167,8 +169,8 @@ class RedriveRaceTest {
 
   @ParameterizedTest
   @MethodSource("overlaps")
-  void a_step_that_begins_while_another_is_uncommitted_ends_as_if_they_had_come_one_by_one(
-      Overlap overlap) throws InterruptedException, ExecutionException {
+  void overlapping_steps_are_serializable(Overlap overlap)
+      throws InterruptedException, ExecutionException {
     Subject subject = subject(overlap.start());
     overlapping.run(
         tx -> run(tx, overlap.first(), subject),

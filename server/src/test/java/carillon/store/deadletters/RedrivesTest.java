@@ -10,8 +10,7 @@ import carillon.model.task.FailureKind;
 import carillon.model.task.Outcome;
 import carillon.model.task.TaskState;
 import carillon.store.catalog.Audit;
-import carillon.store.deadletters.Redrives.Redrive;
-import carillon.store.deadletters.Redrives.State;
+import carillon.store.deadletters.Redrive.State;
 import carillon.store.tasks.TaskStory;
 import carillon.testkit.DeadTasks;
 import carillon.testkit.World;
@@ -33,7 +32,7 @@ import org.junit.jupiter.api.Test;
 
 class RedrivesTest {
 
-  /** All that is to be known of dead tasks, but for the number of their changes. */
+  /** The complete dead tasks, except for their versions. */
   private static final String DEAD_TASKS =
       """
       SELECT md5(string_agg((to_jsonb(t) - 'version')::text || d::text, '' ORDER BY t.id))
@@ -61,11 +60,11 @@ class RedrivesTest {
 
   private Redrive start(DeadLetterFilter filter, @Nullable Integer rate) {
     return world.db.inTransaction(
-        tx -> world.redrives.start(tx, World.TENANT, filter, rate, "starter").orElseThrow());
+        tx -> world.store.redrives().start(tx, World.TENANT, filter, rate, "starter").orElseThrow());
   }
 
   private Redrive find(Redrive redrive) {
-    return world.redrives.find(World.TENANT, redrive.id()).orElseThrow();
+    return world.store.redrives().find(World.TENANT, redrive.id()).orElseThrow();
   }
 
   private static Redrives.Open open(Redrive redrive) {
@@ -73,19 +72,19 @@ class RedrivesTest {
   }
 
   private Redrive undo(Redrive redrive) {
-    world.db.inTransaction(tx -> world.redrives.undo(tx, World.TENANT, redrive.id(), "undoer"));
-    while (world.redrives.step(open(redrive)).isPresent()) {
-      // Until there is no next one.
+    world.db.inTransaction(tx -> world.store.redrives().undo(tx, World.TENANT, redrive.id(), "undoer"));
+    while (world.store.redrives().step(open(redrive)).isPresent()) {
+      // Until it is over.
     }
     return find(redrive);
   }
 
   private Redrives.Result stop(Redrive redrive) {
     return world.db.inTransaction(
-        tx -> world.redrives.stop(tx, World.TENANT, redrive.id(), "stopper"));
+        tx -> world.store.redrives().stop(tx, World.TENANT, redrive.id(), "stopper"));
   }
 
-  /** As if a fifth of a second had passed since its last step. */
+  /** As if 200 ms had passed since its last step. */
   private void later(Redrive redrive) {
     world.sql(
         "UPDATE carillon.redrive SET stepped_at = stepped_at - interval '200 ms' WHERE id = '"
@@ -98,7 +97,7 @@ class RedrivesTest {
   }
 
   @Test
-  void a_few_are_redriven_at_once_with_a_fresh_budget_and_their_history() {
+  void a_small_redrive_runs_in_the_request_and_keeps_the_history() {
     DeadTasks.fill(world, 400, 8);
 
     Redrive redrive = start(ofType("t1"), null);
@@ -136,16 +135,16 @@ class RedrivesTest {
   }
 
   @Test
-  void a_rate_is_kept_in_steps_of_a_fifth_of_a_second_and_never_caught_up_with() {
+  void a_rate_is_spread_over_steps_of_200_ms_and_never_catches_up() {
     DeadTasks.fill(world, 100, 1);
 
     Redrive redrive = start(DeadLetterFilter.ALL, 7);
     List<Long> redriven = new ArrayList<>();
     for (int step = 0; step < 10; step++) {
-      assertThat(world.redrives.step(open(redrive))).contains(Duration.ofMillis(200));
+      assertThat(world.store.redrives().step(open(redrive))).contains(Duration.ofMillis(200));
       redriven.add(find(redrive).redriven());
       world.sql("UPDATE carillon.redrive SET stepped_at = now() + interval '1 minute'");
-      Optional<Duration> early = world.redrives.step(open(redrive)); // too early
+      Optional<Duration> early = world.store.redrives().step(open(redrive)); // too early
       assertThat(early.orElseThrow())
           .isBetween(Duration.ofNanos(1), Duration.ofMinutes(1).plusMillis(200));
       world.sql("UPDATE carillon.redrive SET stepped_at = now() - interval '200 ms'");
@@ -153,21 +152,22 @@ class RedrivesTest {
 
     assertThat(redriven).containsExactly(1L, 2L, 4L, 5L, 7L, 8L, 9L, 11L, 12L, 14L);
     world.sql("UPDATE carillon.redrive SET stepped_at = now() - interval '1 hour'");
-    world.redrives.step(open(redrive));
+    world.store.redrives().step(open(redrive));
     assertThat(find(redrive).redriven()).as("an hour without a step").isEqualTo(15);
   }
 
   @Test
-  void what_dies_later_is_not_meant_and_what_is_gone_meanwhile_is_not_missed() {
+  void a_redrive_ignores_later_deaths_and_letters_that_are_gone() {
     DeadTasks.fill(world, 40, 1);
     Redrive redrive = start(DeadLetterFilter.ALL, 5);
-    world.redrives.step(open(redrive));
+    world.store.redrives().step(open(redrive));
     world.sql(
         "UPDATE carillon.dead_letter SET died_at = now() + interval '1 minute' WHERE key = 'key"
             + " 30'");
     TaskId byHand =
         world
-            .deadLetters
+            .store
+            .deadLetters()
             .list(
                 World.TENANT,
                 DeadLettersTest.filter(null, null, null, null, "key 20", Map.of(), null),
@@ -179,7 +179,7 @@ class RedrivesTest {
             .task()
             .id();
     world.db.inTransaction(tx -> world.tasks.redrive(tx, World.TENANT, byHand, "me", null));
-    world.deadLetters.purge(
+    world.store.deadLetters().purge(
         World.TENANT,
         DeadLettersTest.filter(null, null, null, null, "key 10", Map.of(), null),
         Duration.ZERO,
@@ -187,7 +187,7 @@ class RedrivesTest {
 
     do {
       later(redrive);
-    } while (world.redrives.step(open(redrive)).isPresent());
+    } while (world.store.redrives().step(open(redrive)).isPresent());
 
     Redrive done = find(redrive);
     assertThat(done.state()).isEqualTo(State.DONE);
@@ -211,10 +211,10 @@ class RedrivesTest {
   }
 
   @Test
-  void two_nodes_that_take_the_steps_of_one_redrive_let_each_letter_go_once() throws Exception {
+  void two_nodes_that_step_one_redrive_redrive_each_letter_once() throws Exception {
     DeadTasks.fill(world, 15_000, 5);
     Redrive redrive = start(DeadLetterFilter.ALL, null);
-    assertThat(redrive.state()).as("more than fit into a request").isEqualTo(State.RUNNING);
+    assertThat(redrive.state()).as("more than one request redrives").isEqualTo(State.RUNNING);
 
     try (World other = world.beside();
         ExecutorService threads = Executors.newFixedThreadPool(2)) {
@@ -222,8 +222,8 @@ class RedrivesTest {
       for (World node : List.of(world, other)) {
         nodes.add(
             () -> {
-              while (node.redrives.step(open(redrive)).isPresent()) {
-                // Until there is no next one.
+              while (node.store.redrives().step(open(redrive)).isPresent()) {
+                // Until it is over.
               }
               return true;
             });
@@ -242,7 +242,7 @@ class RedrivesTest {
   }
 
   @Test
-  void an_undo_leaves_everything_as_it_was() {
+  void an_undo_restores_the_previous_state() {
     DeadTasks.fill(world, 2_500, 5);
     String tasks = world.value(DEAD_TASKS);
     String groups = world.value(GROUPS);
@@ -262,18 +262,18 @@ class RedrivesTest {
                 "SELECT string_agg(DISTINCT who || ' ' || from_state || ' ' || to_state, ',') FROM"
                     + " carillon.transition WHERE from_state <> 'PENDING' OR to_state = 'DEAD'"))
         .isEqualTo("starter DEAD PENDING,undoer PENDING DEAD");
-    assertThat(start(DeadLetterFilter.ALL, null).redriven()).as("once more").isEqualTo(2_500);
+    assertThat(start(DeadLetterFilter.ALL, null).redriven()).as("redriven again").isEqualTo(2_500);
   }
 
   @Test
-  void an_undo_takes_back_only_what_has_not_started() {
+  void an_undo_returns_only_tasks_that_have_not_started() {
     DeadTasks.fill(world, 20, 1);
     Redrive redrive = start(DeadLetterFilter.ALL, null);
     world.node("node");
     List<ClaimedTask> claimed = world.claim("node", 6);
     ClaimedTask released = claimed.getLast(); // waits again, but has started
     Failure shutdown = Failure.of(FailureKind.SHUTDOWN, "shut down");
-    world.endings.finish(
+    world.store.outcomes().finish(
         List.of(new Attempted(released, new Outcome.Released(shutdown))), Set.of(), "node");
     TaskId cancelled =
         new TaskId(
@@ -293,31 +293,32 @@ class RedrivesTest {
   }
 
   @Test
-  void a_stopped_redrive_lets_nothing_more_go_and_an_undo_stops_it_first() {
+  void a_stopped_redrive_redrives_nothing_more_and_an_undo_stops_it_first() {
     DeadTasks.fill(world, 50, 1);
     Redrive first = start(DeadLetterFilter.ALL, 50);
-    world.redrives.step(open(first));
+    world.store.redrives().step(open(first));
     Redrives.Result stopped = stop(first);
     later(first);
 
     assertThat(stopped).isInstanceOf(Redrives.Result.Changed.class);
-    assertThat(world.redrives.step(open(first))).isEmpty();
+    assertThat(world.store.redrives().step(open(first))).isEmpty();
     assertThat(find(first).redriven()).isEqualTo(10);
     Redrives.Result again = stop(first);
     assertThat(again).isInstanceOf(Redrives.Result.WrongState.class);
 
     Redrive second = start(DeadLetterFilter.ALL, 50);
-    world.redrives.step(open(second));
+    world.store.redrives().step(open(second));
     assertThat(undo(second).undone()).isEqualTo(10);
     assertThat(
             world
-                .audit
+                .store
+                .audit()
                 .list(World.TENANT, new Audit.Filter(null, second.id().toString()), 10, null)
                 .items())
         .extracting(entry -> entry.action() + " by " + entry.who())
         .containsExactly(
             "redrive.undone by undoer", "redrive.undo by undoer", "redrive.start by starter");
-    assertThat(world.redrives.list(World.TENANT, 1, null).items())
+    assertThat(world.store.redrives().list(World.TENANT, 1, null).items())
         .extracting(Redrive::id)
         .containsExactly(second.id());
   }

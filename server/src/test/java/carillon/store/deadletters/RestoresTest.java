@@ -29,8 +29,8 @@ class RestoresTest {
     world = World.create();
     ids = Graves.dig(world, 20);
     List<DeadLetterArchive.Letter> letters =
-        world.archive.oldest(Duration.ofHours(1), 100, 1 << 30).letters();
-    world.archive.drop(letters, "file", "node");
+        world.store.archive().oldest(Duration.ofHours(1), 100, 1 << 30).letters();
+    world.store.archive().drop(letters, "file", "node");
     archived = letters.stream().map(DeadLetterArchive.Letter::task).toList();
   }
 
@@ -44,14 +44,14 @@ class RestoresTest {
   }
 
   private Restores.Restored restore(Restores.Prepared prepared) {
-    return world.db.inTransaction(tx -> world.restores.restore(tx, prepared, "test"));
+    return world.db.inTransaction(tx -> world.store.restores().restore(tx, prepared, "test"));
   }
 
   @Test
-  void a_partition_that_was_dropped_meanwhile_is_made_again() {
+  void a_partition_dropped_meanwhile_is_created_again() {
     assertThat(dropPartitions(world)).isPositive();
     Restores.Prepared prepared =
-        world.restores.prepare(World.TENANT, Restores.Archived.of(archived));
+        world.store.restores().prepare(World.TENANT, Restores.Archived.of(archived));
     try (World other = world.beside()) {
       assertThat(dropPartitions(other)).isPositive();
     }
@@ -62,16 +62,16 @@ class RestoresTest {
   }
 
   @Test
-  void a_partition_is_not_dropped_while_something_is_restored_to_it() {
+  void a_partition_is_not_dropped_during_a_restore_into_it() {
     dropPartitions(world);
     Restores.Prepared prepared =
-        world.restores.prepare(World.TENANT, Restores.Archived.of(archived));
+        world.store.restores().prepare(World.TENANT, Restores.Archived.of(archived));
     try (World other = world.beside()) {
       world.db.inTransaction(
           tx -> {
             world.partitions.hold(tx, List.of(ids.getFirst().partition()));
             assertThat(dropPartitions(other)).isZero();
-            return world.restores.restore(tx, prepared, "test");
+            return world.store.restores().restore(tx, prepared, "test");
           });
     }
 
@@ -79,12 +79,12 @@ class RestoresTest {
   }
 
   @Test
-  void what_exists_is_left_alone_and_the_rest_is_restored() {
-    restore(world.restores.prepare(World.TENANT, Restores.Archived.of(archived.subList(0, 5))));
+  void existing_tasks_are_skipped_and_the_others_restored() {
+    restore(world.store.restores().prepare(World.TENANT, Restores.Archived.of(archived.subList(0, 5))));
     world.db.inTransaction(
         tx -> world.tasks.redrive(tx, World.TENANT, ids.getFirst(), "test", null));
 
-    assertThat(restore(world.restores.prepare(World.TENANT, Restores.Archived.of(archived))))
+    assertThat(restore(world.store.restores().prepare(World.TENANT, Restores.Archived.of(archived))))
         .isEqualTo(new Restores.Restored(15, 5));
 
     assertThat(world.state(ids.getFirst()).name()).isEqualTo("PENDING");
@@ -92,11 +92,11 @@ class RestoresTest {
   }
 
   @Test
-  void of_several_who_restore_the_same_at_once_each_task_is_restored_by_one()
+  void concurrent_restores_of_one_file_restore_each_task_once()
       throws InterruptedException, ExecutionException {
     dropPartitions(world);
     Callable<Restores.Restored> restoring =
-        () -> restore(world.restores.prepare(World.TENANT, Restores.Archived.of(archived)));
+        () -> restore(world.store.restores().prepare(World.TENANT, Restores.Archived.of(archived)));
     int restored = 0;
     try (ExecutorService threads = Executors.newCachedThreadPool()) {
       for (Future<Restores.Restored> each :

@@ -3,6 +3,7 @@ package carillon.store.queue;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import carillon.model.Partition;
+import carillon.model.Signal;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -16,15 +17,16 @@ class AgendaTest {
   private static final Partition TODAY = Partition.of(NOW);
   private static final Partition LONG_AGO = Partition.of(NOW.minus(Duration.ofDays(3)));
 
-  private final Agenda agenda = new Agenda();
+  private final Signal workDue = new Signal();
+  private final Agenda agenda = new Agenda(workDue);
   private final AtomicInteger wakeUps = new AtomicInteger();
 
   AgendaTest() {
-    agenda.whenEarlier(wakeUps::incrementAndGet);
+    workDue.add(wakeUps::incrementAndGet);
   }
 
   @Test
-  void of_two_times_the_earlier_is_kept_and_only_it_wakes_anybody() {
+  void only_an_earlier_entry_is_kept_and_raises_the_signal() {
     agenda.note(TODAY, 1, NOW.plusSeconds(10));
     agenda.note(TODAY, 1, NOW.plusSeconds(20));
     agenda.note(TODAY, 1, NOW.plusSeconds(5));
@@ -34,7 +36,7 @@ class AgendaTest {
   }
 
   @Test
-  void what_is_due_is_taken_and_what_is_noted_meanwhile_is_kept() {
+  void due_entries_are_taken_and_entries_added_meanwhile_are_kept() {
     agenda.note(TODAY, 1, NOW);
     agenda.note(TODAY, 2, NOW.plusSeconds(1));
 
@@ -46,7 +48,7 @@ class AgendaTest {
   }
 
   @Test
-  void what_is_put_back_wakes_nobody_and_replaces_nothing_earlier() {
+  void an_entry_put_back_raises_no_signal_and_replaces_no_earlier_one() {
     agenda.note(TODAY, 1, NOW);
     agenda.note(TODAY, 2, NOW);
     assertThat(agenda.takeDue(NOW, _ -> true)).hasSize(2);
@@ -63,7 +65,7 @@ class AgendaTest {
   }
 
   @Test
-  void lanes_that_are_not_asked_for_stay() {
+  void entries_of_other_lanes_stay() {
     agenda.note(TODAY, 1, NOW);
 
     assertThat(agenda.takeDue(NOW, lane -> lane == 2)).isEmpty();
@@ -72,14 +74,14 @@ class AgendaTest {
   }
 
   /**
-   * Lane 7 is another node's, and what it has not taken by now it has left; lane 9 is for workers.
-   * It misses what is in partitions before yesterday.
+   * Owns lane 7, and is late with everything that is due. Lane 9 is for workers. Misses partitions
+   * before yesterday.
    */
-  private static final class Neighbour implements Agenda.Others {
+  private static final class Neighbour implements Agenda.Peers {
     private final List<Integer> told = new ArrayList<>();
 
     @Override
-    public boolean lookAfter(int lane) {
+    public boolean own(int lane) {
       return lane == 7;
     }
 
@@ -94,18 +96,18 @@ class AgendaTest {
     }
 
     @Override
-    public boolean haveLeft(Instant head) {
+    public boolean areLateWith(Instant head) {
       return head.isBefore(NOW);
     }
 
     @Override
-    public void hear(Partition partition, int lane, Instant readyAt) {
+    public void hint(Partition partition, int lane, Instant readyAt) {
       told.add(lane);
     }
   }
 
   @Test
-  void what_is_new_in_a_lane_of_another_node_is_told_and_not_kept() {
+  void an_entry_of_a_peers_lane_is_hinted_and_not_kept() {
     Neighbour neighbour = new Neighbour();
     agenda.shareWith(neighbour);
 
@@ -117,7 +119,7 @@ class AgendaTest {
   }
 
   @Test
-  void what_is_new_for_workers_is_told_and_kept() {
+  void an_entry_for_workers_is_hinted_and_kept() {
     Neighbour neighbour = new Neighbour();
     agenda.shareWith(neighbour);
 
@@ -128,7 +130,7 @@ class AgendaTest {
   }
 
   @Test
-  void what_another_node_may_miss_is_kept_until_a_sweep_finds_it_gone() {
+  void an_entry_that_a_peer_may_miss_is_kept_until_a_sweep_finds_it_gone() {
     Neighbour neighbour = new Neighbour();
     agenda.shareWith(neighbour);
 
@@ -145,7 +147,7 @@ class AgendaTest {
   }
 
   @Test
-  void what_nobody_noted_here_is_not_kept_for_another_node() {
+  void a_swept_head_of_a_peers_lane_is_not_kept() {
     agenda.shareWith(new Neighbour());
 
     agenda.swept(LONG_AGO, List.of(new Agenda.Entry(LONG_AGO, 7, NOW.plusSeconds(30))));
@@ -154,7 +156,7 @@ class AgendaTest {
   }
 
   @Test
-  void of_lanes_of_another_node_a_sweep_keeps_what_was_left_and_nothing_older() {
+  void a_sweep_keeps_only_late_heads_of_peers_lanes() {
     agenda.shareWith(new Neighbour());
     agenda.found(TODAY, 7, NOW.minusSeconds(9));
 
@@ -167,7 +169,7 @@ class AgendaTest {
   }
 
   @Test
-  void what_is_known_of_our_own_lanes_outlives_a_sweep_that_has_not_seen_it() {
+  void entries_of_own_lanes_survive_a_sweep_that_has_not_seen_them() {
     agenda.shareWith(new Neighbour());
     agenda.note(TODAY, 8, NOW);
 

@@ -36,7 +36,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import tools.jackson.databind.JsonNode;
 
-/** When dead letters of one kind grow, somebody hears of it once. */
+/** A growing group of dead letters raises one alert. */
 class AlertsTest {
 
   private static final Target OPERATORS = http("https://example.com/operators");
@@ -63,7 +63,8 @@ class AlertsTest {
 
   private TenantId alert(AlertSetting setting) {
     return world
-        .tenants
+        .store
+        .tenants()
         .put("default", new Tenants.Settings(false, false, 1, setting, null), "test")
         .id();
   }
@@ -86,11 +87,11 @@ class AlertsTest {
         task, new Outcome.Dead(new Failure(FailureKind.STATUS, error, 404, null), false));
   }
 
-  /** Lets tasks die one after the other. */
+  /** Makes tasks die one after the other. */
   private void die(TenantId tenant, String type, int tasks, IntFunction<String> error) {
     List<ClaimedTask> claimed = claim(tenant, type, tasks);
     for (int i = 0; i < tasks; i++) {
-      world.endings.finish(List.of(dead(claimed.get(i), error.apply(i))), Set.of(), "node");
+      world.store.outcomes().finish(List.of(dead(claimed.get(i), error.apply(i))), Set.of(), "node");
     }
   }
 
@@ -124,12 +125,12 @@ class AlertsTest {
             claimed.subList(from, from + 100).stream()
                 .map(task -> dead(task, "no order " + task.id()))
                 .toList();
-        deaths.add(threads.submit(() -> node.endings.finish(some, Set.of(), "node")));
+        deaths.add(threads.submit(() -> node.store.outcomes().finish(some, Set.of(), "node")));
       }
       for (Future<?> death : deaths) {
         death.get();
       }
-      assertThat(world.alerts.raised() + other.alerts.raised()).isEqualTo(1);
+      assertThat(world.counters.alerts() + other.counters.alerts()).isEqualTo(1);
     }
 
     assertThat(world.value("SELECT letters FROM carillon.dead_letter_group")).isEqualTo("10000");
@@ -137,7 +138,7 @@ class AlertsTest {
   }
 
   @Test
-  void an_alert_says_what_grows_and_since_when() {
+  void an_alert_names_the_group_and_its_start() {
     die("t", 10);
 
     TaskView alert = alerts().getFirst();
@@ -176,7 +177,7 @@ class AlertsTest {
   }
 
   @Test
-  void what_died_too_long_ago_does_not_count() {
+  void deaths_outside_the_window_do_not_count() {
     die("t", 9);
     world.sql("UPDATE carillon.dead_letter SET died_at = died_at - interval '6 minutes'");
 
@@ -196,7 +197,7 @@ class AlertsTest {
     die("t", 1);
     passes("59 minutes");
     die("t", 15);
-    assertThat(alerts()).as("it never was quiet for an hour").hasSize(1);
+    assertThat(alerts()).as("there was no quiet hour").hasSize(1);
 
     passes("61 minutes");
     die("t", 9);
@@ -219,7 +220,7 @@ class AlertsTest {
     die(Callbacks.TYPE, 20);
     die(AlertRule.TYPE, 20);
 
-    assertThat(world.alerts.raised()).isZero();
+    assertThat(world.counters.alerts()).isZero();
     assertThat(alerts()).hasSize(20).allMatch(task -> "{}".equals(task.payload()));
   }
 
@@ -233,28 +234,29 @@ class AlertsTest {
             () ->
                 world.db.inTransaction(
                     tx -> {
-                      world.endings.finish(tx, ends, "node");
+                      world.store.outcomes().finish(tx, ends, "node");
                       throw new IllegalStateException("on the last line");
                     }))
         .hasMessage("on the last line");
 
     assertThat(alerts()).isEmpty();
-    assertThat(world.alerts.raised()).isZero();
-    world.db.inTransaction(tx -> world.endings.finish(tx, ends, "node"));
+    assertThat(world.counters.alerts()).isZero();
+    world.db.inTransaction(tx -> world.store.outcomes().finish(tx, ends, "node"));
     assertThat(alerts()).hasSize(1);
   }
 
   @Test
-  void who_says_nothing_leaves_it_to_the_operators_and_does_not_see_where_they_listen() {
+  void a_tenant_without_a_rule_uses_the_installations_and_cannot_see_its_target() {
     TenantId quiet =
         world
-            .tenants
+            .store
+            .tenants()
             .put(
                 "quiet",
                 new Tenants.Settings(true, false, 1, new AlertSetting.AsInstallation(), null),
                 "test")
             .id();
-    world.types.put(
+    world.store.types().put(
         quiet,
         "t",
         new Types.Settings(
@@ -280,7 +282,7 @@ class AlertsTest {
   }
 
   @Test
-  void who_wants_none_gets_none() {
+  void a_tenant_can_turn_alerts_off() {
     alert(new AlertSetting.Off());
 
     die("t", 20);
@@ -292,13 +294,14 @@ class AlertsTest {
   void a_strict_tenant_gets_its_own() {
     TenantId strict =
         world
-            .tenants
+            .store
+            .tenants()
             .put(
                 "strict",
                 new Tenants.Settings(true, false, 1, new AlertSetting.Own(RULE), null),
                 "test")
             .id();
-    world.types.put(
+    world.store.types().put(
         strict,
         "t",
         new Types.Settings(

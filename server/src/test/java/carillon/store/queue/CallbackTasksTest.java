@@ -43,7 +43,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import tools.jackson.databind.JsonNode;
 
-/** Who is told how a task ended, by whichever of the three ways it ended. */
+/** Callbacks of tasks that are ended by the engine, a worker or the reaper. */
 class CallbackTasksTest {
 
   private static final Target DONE = http("https://example.com/done");
@@ -89,12 +89,12 @@ class CallbackTasksTest {
   }
 
   private void finish(ClaimedTask task, Outcome outcome) {
-    world.endings.finish(
+    world.store.outcomes().finish(
         List.of(new Attempted(task, outcome)), Set.of(task.lease().claim()), "node");
   }
 
   private void configure(TenantId tenant, String type, Callbacks callbacks) {
-    world.types.put(
+    world.store.types().put(
         tenant,
         type,
         new Types.Settings(
@@ -127,7 +127,7 @@ class CallbackTasksTest {
   private static final String IS_CALLBACK = "l.type = 'carillon.callback'";
 
   @Test
-  void a_completed_task_is_told_of_with_its_result_and_without_its_payload() {
+  void the_callback_of_a_completed_task_has_its_result_and_not_its_payload() {
     TaskId id = world.create(task(new Target.Discard()).telling(BOTH));
     finish(world.claimOne("node"), COMPLETED);
 
@@ -157,11 +157,11 @@ class CallbackTasksTest {
                         Json.of(task.dueAt()),
                         Json.of(Objects.requireNonNull(task.startedAt())),
                         Json.of(Objects.requireNonNull(task.finishedAt())))));
-    assertThat(world.endings.callbacks()).isEqualTo(1);
+    assertThat(world.counters.callbacks()).isEqualTo(1);
   }
 
   @Test
-  void a_dead_task_is_told_of_with_why_it_died() {
+  void the_callback_of_a_dead_task_has_its_failure() {
     TaskId id = world.create(task(new Target.Discard()).telling(BOTH));
     finish(world.claimOne("node"), DEAD);
 
@@ -178,7 +178,7 @@ class CallbackTasksTest {
   }
 
   @Test
-  void what_a_task_says_itself_stands_above_its_type() {
+  void a_tasks_own_callback_overrides_its_types() {
     configure(World.TENANT, "t", BOTH);
     Target own = http("https://example.com/own");
     world.create(task(new Target.Discard()).telling(new Callbacks(own, null)));
@@ -206,7 +206,7 @@ class CallbackTasksTest {
   @EnumSource(
       value = WorkReport.Kind.class,
       names = {"COMPLETED", "DEAD"})
-  void what_a_worker_reports_is_told(WorkReport.Kind kind) {
+  void a_workers_report_creates_a_callback(WorkReport.Kind kind) {
     TaskId id = world.create(task(new Target.Pull()).telling(BOTH));
     ClaimedTask held = claimForWorker(1).getFirst();
 
@@ -225,9 +225,9 @@ class CallbackTasksTest {
       claimed.addAll(
           world.db.inTransaction(
               tx ->
-                  world.pullQueue.claim(
+                  world.store.pullQueue().claim(
                       tx, World.TENANT, List.of("t"), tasks - claimed.size(), "worker", MINUTE)));
-      world.queue.sweep(world.clock.instant());
+      world.sweep();
     }
     return claimed;
   }
@@ -237,7 +237,7 @@ class CallbackTasksTest {
     return world
         .db
         .inTransaction(
-            tx -> world.pullQueue.report(tx, World.TENANT, List.of(report), List.of(), "worker"))
+            tx -> world.store.pullQueue().report(tx, World.TENANT, List.of(report), List.of(), "worker"))
         .getFirst();
   }
 
@@ -249,19 +249,19 @@ class CallbackTasksTest {
   }
 
   @Test
-  void what_the_reaper_ends_is_told() {
+  void a_task_ended_by_the_reaper_creates_a_callback() {
     TaskId id = world.create(task(new Target.Pull()).telling(BOTH));
     claimForWorker(1);
     lapse();
 
-    world.claims.lapsed(10).forEach(silent -> world.claims.reap(silent, (_, _) -> DEAD));
+    world.store.claims().lapsed(10).forEach(silent -> world.store.claims().reap(silent, (_, _) -> DEAD));
 
     assertThat(world.state(id)).isEqualTo(TaskState.DEAD);
     assertThat(callbacks()).extracting(TaskView::target).containsExactly(DIED);
   }
 
   @Test
-  void nobody_is_told_of_a_retry_a_release_or_a_cancel() {
+  void retries_releases_and_cancels_create_no_callback() {
     Failure failure = Failure.of(FailureKind.TIMEOUT, "late");
     TaskId id = world.create(task(new Target.Discard()).telling(BOTH));
     finish(world.claimOne("node"), new Outcome.Released(failure));
@@ -283,7 +283,7 @@ class CallbackTasksTest {
             () ->
                 world.db.inTransaction(
                     tx -> {
-                      world.endings.finish(
+                      world.store.outcomes().finish(
                           tx, List.of(Outcomes.Ending.of(new Attempted(held, COMPLETED))), "node");
                       throw new IllegalStateException("on the last line");
                     }))
@@ -293,17 +293,17 @@ class CallbackTasksTest {
     assertThat(count(IS_CALLBACK)).isZero();
     finish(held, COMPLETED);
     assertThat(count(IS_CALLBACK)).isEqualTo(1);
-    assertThat(world.endings.callbacks()).isEqualTo(1);
+    assertThat(world.counters.callbacks()).isEqualTo(1);
   }
 
   @Test
-  void an_owner_that_lost_its_lease_tells_nothing() {
+  void a_stale_claim_creates_no_callback() {
     TaskId id = world.create(task(new Target.Pull()).telling(BOTH));
     ClaimedTask stale = claimForWorker(1).getFirst();
     lapse();
     Outcome again =
         new Outcome.RetryAt(world.clock.instant(), Failure.of(FailureKind.LEASE_LOST, "silent"));
-    world.claims.lapsed(10).forEach(silent -> world.claims.reap(silent, (_, _) -> again));
+    world.store.claims().lapsed(10).forEach(silent -> world.store.claims().reap(silent, (_, _) -> again));
 
     boolean accepted = report(stale, WorkReport.Kind.COMPLETED);
 
@@ -313,7 +313,7 @@ class CallbackTasksTest {
   }
 
   @Test
-  void a_task_that_is_redriven_and_dies_again_is_told_of_again() {
+  void a_redriven_task_that_dies_again_creates_another_callback() {
     TaskId id = world.create(task(new Target.Discard()).telling(BOTH));
     finish(world.claimOne("node"), DEAD);
     world.db.inTransaction(tx -> world.tasks.redrive(tx, World.TENANT, id, "me", null));
@@ -323,7 +323,7 @@ class CallbackTasksTest {
   }
 
   @Test
-  void of_a_callback_nobody_is_told() {
+  void a_callback_task_creates_no_callback() {
     configure(World.TENANT, Callbacks.TYPE, BOTH);
     world.create(task(new Target.Discard()).telling(BOTH));
     finish(world.claimOne("node"), COMPLETED);
@@ -336,9 +336,9 @@ class CallbackTasksTest {
   }
 
   @Test
-  void also_a_strict_tenant_is_told() {
+  void a_strict_tenant_gets_callbacks() {
     Tenant strict =
-        world.tenants.put(
+        world.store.tenants().put(
             "strict",
             new Tenants.Settings(true, false, 1, new AlertSetting.AsInstallation(), null),
             "test");
@@ -352,19 +352,19 @@ class CallbackTasksTest {
   }
 
   @Test
-  void a_target_that_is_gone_pauses_its_type_and_is_told_of() {
+  void a_gone_target_pauses_its_type_and_creates_a_callback() {
     configure(World.TENANT, "t", BOTH);
     world.create(task(DONE));
     Failure gone = Failure.of(FailureKind.STATUS, "410 Gone");
 
     finish(world.claimOne("node"), new Outcome.Dead(gone, true));
 
-    assertThat(world.types.find(World.TENANT, "t").orElseThrow().paused()).isTrue();
+    assertThat(world.store.types().find(World.TENANT, "t").orElseThrow().paused()).isTrue();
     assertThat(callbacks()).hasSize(1);
   }
 
   @Test
-  void many_that_end_at_once_are_told_of_each() {
+  void many_tasks_that_end_at_once_create_a_callback_each() {
     NewTask task = task(new Target.Discard()).telling(BOTH);
     world.db.inTransaction(
         tx -> world.tasks.createAll(tx, World.TENANT, Collections.nCopies(1_500, task)));
@@ -377,7 +377,7 @@ class CallbackTasksTest {
       }
     }
 
-    world.endings.finish(attempted, claims, "node");
+    world.store.outcomes().finish(attempted, claims, "node");
 
     assertThat(count(IS_CALLBACK + " AND t.payload LIKE '%task.completed%'")).isEqualTo(750);
     assertThat(count(IS_CALLBACK + " AND t.payload LIKE '%task.dead%'")).isEqualTo(750);
@@ -393,7 +393,7 @@ class CallbackTasksTest {
   }
 
   @Test
-  void whoever_wins_the_race_to_end_a_task_its_end_is_told_once() throws Exception {
+  void a_race_to_end_a_task_creates_one_callback() throws Exception {
     NewTask task =
         new NewTask(
                 "t",
@@ -414,7 +414,7 @@ class CallbackTasksTest {
         tx -> world.tasks.createAll(tx, World.TENANT, Collections.nCopies(200, task)));
     List<ClaimedTask> held = claimForWorker(200);
     lapse();
-    List<Claims.Silent> silent = world.claims.lapsed(1_000);
+    List<Claims.Lost> silent = world.store.claims().lapsed(1_000);
 
     try (ExecutorService threads = Executors.newFixedThreadPool(6)) {
       List<Future<?>> ends = new ArrayList<>();
@@ -423,7 +423,7 @@ class CallbackTasksTest {
         ends.add(threads.submit(() -> report(each, WorkReport.Kind.DEAD)));
       }
       silent.forEach(
-          each -> ends.add(threads.submit(() -> world.claims.reap(each, (_, _) -> DEAD))));
+          each -> ends.add(threads.submit(() -> world.store.claims().reap(each, (_, _) -> DEAD))));
       for (Future<?> end : ends) {
         end.get();
       }
@@ -450,6 +450,6 @@ class CallbackTasksTest {
     TaskId id = world.create(task(new Target.Pull()).telling(new Callbacks(null, own)));
 
     assertThat(world.find(id).callbacks()).isEqualTo(new Callbacks(null, own));
-    assertThat(world.types.find(World.TENANT, "t").orElseThrow().callbacks()).isEqualTo(BOTH);
+    assertThat(world.store.types().find(World.TENANT, "t").orElseThrow().callbacks()).isEqualTo(BOTH);
   }
 }

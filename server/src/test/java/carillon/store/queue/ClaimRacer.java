@@ -35,12 +35,12 @@ final class ClaimRacer {
     }
   }
 
-  /** Otherwise whoever starts first may leave nothing to race for. */
+  /** Otherwise the first process may leave nothing to race for. */
   private static void awaitOther(World world) {
     long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(30);
     while (!world.value("SELECT count(*) FROM carillon.node").equals("2")) {
       if (System.nanoTime() - end > 0) {
-        throw new IllegalStateException("the other racer has not come");
+        throw new IllegalStateException("the other racer did not start");
       }
     }
   }
@@ -65,7 +65,7 @@ final class ClaimRacer {
         ThreadLocalRandom.current().nextBoolean() // the ways of both kinds of claimers
             ? WorkQueue.Claimant.discard(claim, node)
             : WorkQueue.Claimant.node(claim, node, Integer.MAX_VALUE);
-    return world.queue.claimDue(partition, quotas, claimant).tasks();
+    return world.store.queue().claimDue(partition, quotas, claimant).tasks();
   }
 
   private static void print(ClaimedTask task) {

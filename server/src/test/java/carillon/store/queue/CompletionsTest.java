@@ -13,6 +13,7 @@ import carillon.model.task.NewTask;
 import carillon.model.task.Outcome;
 import carillon.model.task.Route;
 import carillon.model.task.TaskState;
+import carillon.store.tasks.Counters;
 import carillon.testkit.World;
 import java.time.Duration;
 import java.time.Instant;
@@ -30,7 +31,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** Many that end alike, and those among them that do not. */
+/** Many tasks with equal outcomes, and some with others. */
 class CompletionsTest {
 
   private static final int TASKS = 250;
@@ -62,7 +63,7 @@ class CompletionsTest {
     var quota = new WorkQueue.Quota(lane, tasks, Instant.EPOCH, Duration.ofMinutes(1));
     TaskId any = TaskId.at(world.clock.instant(), new Random(1));
     return world.db.inTransaction(
-        tx -> world.queue.claimForWorker(tx, any.partition(), quota, "worker").tasks());
+        tx -> world.store.queue().claimForWorker(tx, any.partition(), quota, "worker").tasks());
   }
 
   private static Outcomes.Ending completed(ClaimedTask task, @Nullable String output) {
@@ -82,7 +83,7 @@ class CompletionsTest {
   }
 
   private Set<TaskId> finish(List<Outcomes.Ending> endings, String who) {
-    return world.db.inTransaction(tx -> world.endings.finish(tx, endings, who)).states().keySet();
+    return world.db.inTransaction(tx -> world.store.outcomes().finish(tx, endings, who)).states().keySet();
   }
 
   /** As the reaper does: they wait again, and the next claim has a higher fence. */
@@ -101,7 +102,7 @@ class CompletionsTest {
   }
 
   @Test
-  void of_one_claim_first_attempts_and_others_of_several_tenants_are_all_written() {
+  void all_tasks_of_a_claim_with_several_tenants_and_attempts_are_completed() {
     assertThat(takeBack(claim(OTHERS))).hasSize(OTHERS);
     world.sql(
         """
@@ -122,7 +123,7 @@ class CompletionsTest {
         .isEqualTo("0");
   }
 
-  /** What a task says when it ends. */
+  /** The saved outcome of a task. */
   enum Said {
     NOTHING,
     THE_SAME,
@@ -139,7 +140,7 @@ class CompletionsTest {
 
   @ParameterizedTest
   @EnumSource
-  void of_many_only_those_that_are_still_held_are_written(Said said) {
+  void only_tasks_that_are_still_held_are_completed(Said said) {
     List<ClaimedTask> old = claim(TASKS);
     assertThat(old).hasSize(TASKS);
     assertThat(takeBack(old.subList(0, OTHERS))).hasSize(OTHERS);
@@ -163,7 +164,7 @@ class CompletionsTest {
   }
 
   @Test
-  void each_is_written_as_it_says_and_not_as_one_that_is_nearly_alike() {
+  void nearly_equal_outcomes_are_not_mixed_up() {
     world.sql("UPDATE carillon.task SET progress = 'before'");
     List<ClaimedTask> claimed = claim(TASKS);
     List<Outcomes.Ending> endings = new ArrayList<>();
@@ -230,7 +231,7 @@ class CompletionsTest {
   }
 
   @Test
-  void keys_callbacks_outputs_and_who_ended_it_are_kept_as_for_one() {
+  void keys_callbacks_outputs_and_the_actor_are_written_for_each_task() {
     TaskId keyed = first();
     world.sql("UPDATE carillon.task SET concurrency_key = 'k' WHERE id = '" + keyed + "'");
     List<ClaimedTask> claimed = claim(TASKS);
@@ -255,8 +256,8 @@ class CompletionsTest {
         .isEqualTo("5");
     assertThat(world.value("SELECT count(*) FROM carillon.transition WHERE who = 'somebody'"))
         .isEqualTo(String.valueOf(TASKS));
-    assertThat(world.endings.callbacks()).isEqualTo(1);
-    assertThat(world.endings.count(Outcomes.Ended.COMPLETED)).isEqualTo(TASKS);
+    assertThat(world.counters.callbacks()).isEqualTo(1);
+    assertThat(world.counters.count(Counters.ClaimEnd.COMPLETED)).isEqualTo(TASKS);
   }
 
   private TaskId first() {

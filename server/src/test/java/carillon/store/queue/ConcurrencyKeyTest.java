@@ -69,7 +69,8 @@ class ConcurrencyKeyTest {
               var quota = new WorkQueue.Quota(lane, 10, Instant.EPOCH, null);
               claimed.addAll(
                   world
-                      .queue
+                      .store
+                      .queue()
                       .claimDue(
                           Partition.of(world.clock.instant()),
                           List.of(quota),
@@ -92,7 +93,7 @@ class ConcurrencyKeyTest {
     List<ClaimedTask> first = claimAll();
     assertThat(first).hasSize(1);
     assertThat(claimAll()).isEmpty();
-    world.endings.finish(
+    world.store.outcomes().finish(
         List.of(new Attempted(first.getFirst(), new Outcome.Completed(null, null))),
         Set.of(),
         "node");
@@ -101,7 +102,7 @@ class ConcurrencyKeyTest {
   }
 
   @Test
-  void many_who_claim_at_once_never_run_one_key_twice() throws Exception {
+  void concurrent_claims_never_run_one_key_twice() throws Exception {
     for (int i = 0; i < 40; i++) {
       world.create(keyed("k" + i % 4));
     }
@@ -143,7 +144,7 @@ class ConcurrencyKeyTest {
         List<ClaimedTask> claimed = claimAll();
         edit.get();
         for (ClaimedTask task : claimed) {
-          world.endings.finish(List.of(new Attempted(task, released())), Set.of(), "node");
+          world.store.outcomes().finish(List.of(new Attempted(task, released())), Set.of(), "node");
         }
         assertThat(world.value("SELECT count(*) FROM carillon.running_key")).isEqualTo("0");
         makeReady();
@@ -164,11 +165,12 @@ class ConcurrencyKeyTest {
     world.sql("UPDATE carillon.node SET lease_until = now() - interval '1 s'");
 
     world
-        .claims
+        .store
+        .claims()
         .lapsed(10)
         .forEach(
             silent ->
-                world.claims.reap(
+                world.store.claims().reap(
                     silent,
                     (_, _) ->
                         new Outcome.RetryAt(

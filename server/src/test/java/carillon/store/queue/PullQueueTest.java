@@ -40,7 +40,7 @@ class PullQueueTest {
               claimed.addAll(
                   world.db.inTransaction(
                       tx ->
-                          world.pullQueue.claim(
+                          world.store.pullQueue().claim(
                               tx,
                               World.TENANT,
                               List.of("t"),
@@ -58,11 +58,11 @@ class PullQueueTest {
       reports.add(new WorkReport(id, lease, kind, null, null, null, null));
     }
     return world.db.inTransaction(
-        tx -> world.pullQueue.report(tx, World.TENANT, reports, List.of(), "worker"));
+        tx -> world.store.pullQueue().report(tx, World.TENANT, reports, List.of(), "worker"));
   }
 
   @Test
-  void what_is_reported_is_over_and_so_is_the_claim_with_the_last_of_it() {
+  void a_report_ends_its_task_and_the_last_one_its_claim() {
     world.create(World.task("t", new Target.Pull()));
     world.create(World.task("t", new Target.Pull()));
     List<ClaimedTask> claimed = claim(2);
@@ -104,7 +104,7 @@ class PullQueueTest {
   }
 
   @Test
-  void a_report_with_a_lease_that_is_over_does_not_hide_the_one_that_counts() {
+  void a_report_with_a_stale_lease_does_not_hide_the_current_one() {
     TaskId id = world.create(World.task("t", new Target.Pull()));
     Lease lease = claim(1).getFirst().lease();
     Lease old = new Lease(lease.fence(), UUID.randomUUID());
@@ -117,7 +117,7 @@ class PullQueueTest {
               new WorkReport(id, current, kind, null, null, null, null));
       List<Boolean> accepted =
           world.db.inTransaction(
-              tx -> world.pullQueue.report(tx, World.TENANT, reports, List.of(), "worker"));
+              tx -> world.store.pullQueue().report(tx, World.TENANT, reports, List.of(), "worker"));
       assertThat(accepted).containsExactly(false, true);
     }
     assertThat(world.state(id)).isEqualTo(TaskState.COMPLETED);
@@ -152,7 +152,7 @@ class PullQueueTest {
     List<PullQueue.RenewResult> renewed =
         world.db.inTransaction(
             tx ->
-                world.pullQueue.renew(
+                world.store.pullQueue().renew(
                     tx,
                     World.TENANT,
                     List.of(new PullQueue.Renewal(id, lease)),
@@ -162,11 +162,11 @@ class PullQueueTest {
     assertThat(renewed)
         .extracting(PullQueue.RenewResult::renewed)
         .containsExactly(PullQueue.Renewed.RENEWED);
-    await().until(() -> world.claims.lapsed(10).size() == 1);
+    await().until(() -> world.store.claims().lapsed(10).size() == 1);
   }
 
   @Test
-  void a_worker_that_renews_hears_of_a_cancel() {
+  void a_renewal_reports_a_requested_cancel() {
     TaskId id = world.create(World.task("t", new Target.Pull()));
     Lease lease = claim(1).getFirst().lease();
     assertThat(world.cancel(id)).isInstanceOf(ChangeResult.Requested.class);
@@ -174,7 +174,7 @@ class PullQueueTest {
     List<PullQueue.RenewResult> renewed =
         world.db.inTransaction(
             tx ->
-                world.pullQueue.renew(
+                world.store.pullQueue().renew(
                     tx, World.TENANT, List.of(new PullQueue.Renewal(id, lease)), _ -> true, null));
 
     assertThat(renewed)

@@ -7,7 +7,7 @@ import carillon.model.schedule.FirePlan;
 import carillon.model.schedule.FireSettlement;
 import carillon.model.schedule.OverlapRule;
 import carillon.store.db.Tx;
-import carillon.store.schedules.Backfills.Asked;
+import carillon.store.schedules.Backfills.Request;
 import carillon.store.schedules.Backfills.Result;
 import carillon.testkit.Overlapping;
 import carillon.testkit.Scheduled;
@@ -31,7 +31,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Whatever happens at the same time or dies in between, a nominal time has exactly one task. */
+/** A nominal time has exactly one task, whatever runs concurrently or crashes. */
 @Tag("slow")
 class BackfillRaceTest {
 
@@ -54,7 +54,7 @@ class BackfillRaceTest {
   }
 
   private UUID start(int from, int to) {
-    var asked = new Asked(TEN.plusSeconds(from), TEN.plusSeconds(to), OverlapRule.QUEUE, false);
+    var asked = new Request(TEN.plusSeconds(from), TEN.plusSeconds(to), OverlapRule.QUEUE, false);
     return ((Result.Saved) scheduled.backfill("s", asked)).backfill().id();
   }
 
@@ -70,7 +70,7 @@ class BackfillRaceTest {
     DELETE
   }
 
-  /** The planner has planned nothing of it yet, and makes up for what it can. */
+  /** The planner has not planned the schedule yet, and catches up where it can. */
   private void planLate(int times) {
     world.sql(
         """
@@ -106,10 +106,10 @@ class BackfillRaceTest {
 
   private void run(Tx tx, Step step, UUID backfill, UUID other) {
     switch (step) {
-      case STEP -> world.backfillSteps.take(tx, backfill);
-      case STEP_OF_AN_OVERLAPPING_ONE -> world.backfillSteps.take(tx, other);
+      case STEP -> world.store.backfillSteps().take(tx, backfill);
+      case STEP_OF_AN_OVERLAPPING_ONE -> world.store.backfillSteps().take(tx, other);
       case PLAN -> plan(tx);
-      case STOP -> world.backfills.stop(tx, World.TENANT, "s", backfill, "me");
+      case STOP -> world.store.backfills().stop(tx, World.TENANT, "s", backfill, "me");
       case DELETE -> tx.update("DELETE FROM carillon.schedule WHERE id = ?", schedule);
     }
   }
@@ -131,7 +131,7 @@ class BackfillRaceTest {
 
   @ParameterizedTest
   @MethodSource("overlaps")
-  void a_step_beside_an_uncommitted_other_leaves_one_task_for_each_time(Overlap overlap)
+  void concurrent_steps_leave_one_task_for_each_time(Overlap overlap)
       throws InterruptedException, ExecutionException {
     planLate(25);
     UUID backfill = start(0, 19);
@@ -142,7 +142,7 @@ class BackfillRaceTest {
           overlap.commits(),
           tx -> run(tx, overlap.second(), backfill, other));
     }
-    List.of(backfill, other).forEach(world.backfillSteps::take);
+    List.of(backfill, other).forEach(world.store.backfillSteps()::take);
 
     assertThat(scheduled.wrong(schedule)).isEqualTo("0");
     assertThat(count("backfill WHERE state = 'RUNNING'")).isEqualTo("0");
@@ -161,8 +161,8 @@ class BackfillRaceTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"schedule_fire", "task", "schedule", "backfill"})
-  void a_process_that_dies_between_two_statements_leaves_nothing_of_its_step(String table) {
-    world.sql("CREATE SEQUENCE public.writes"); // counts what is rolled back, too
+  void a_crash_between_two_statements_rolls_back_the_step(String table) {
+    world.sql("CREATE SEQUENCE public.writes"); // not reverted by a rollback
     world.sql(
         """
         CREATE FUNCTION public.die() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -181,7 +181,7 @@ class BackfillRaceTest {
             + table
             + " FOR EACH ROW EXECUTE FUNCTION public.die()");
 
-    while (!world.backfillSteps.take(backfill).isOver()) {
+    while (!world.store.backfillSteps().take(backfill).isOver()) {
       assertThat(scheduled.wrong(schedule)).isEqualTo("0");
     }
 
@@ -196,7 +196,7 @@ class BackfillRaceTest {
       "SELECT count(*) - count(DISTINCT fire_at) FROM carillon.task";
 
   @Test
-  void several_steppers_of_overlapping_backfills_and_a_planner_at_once()
+  void concurrent_backfills_and_a_planner_leave_one_task_for_each_time()
       throws InterruptedException, ExecutionException {
     planLate(4_000);
     start(0, 2_999);
@@ -209,10 +209,10 @@ class BackfillRaceTest {
         all.add(
             threads.submit(
                 () -> {
-                  for (List<UUID> open = world.backfillSteps.open(10);
+                  for (List<UUID> open = world.store.backfillSteps().open(10);
                       !open.isEmpty();
-                      open = world.backfillSteps.open(10)) {
-                    world.backfillSteps.take(open.get(random.nextInt(open.size())));
+                      open = world.store.backfillSteps().open(10)) {
+                    world.store.backfillSteps().take(open.get(random.nextInt(open.size())));
                   }
                 }));
       }

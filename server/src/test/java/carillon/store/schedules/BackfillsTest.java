@@ -5,10 +5,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import carillon.model.TenantId;
 import carillon.model.schedule.OverlapRule;
 import carillon.model.task.TaskState;
-import carillon.store.schedules.Backfills.Asked;
-import carillon.store.schedules.Backfills.Backfill;
+import carillon.store.schedules.Backfill.State;
+import carillon.store.schedules.Backfills.Request;
 import carillon.store.schedules.Backfills.Result;
-import carillon.store.schedules.Backfills.State;
 import carillon.store.tasks.TaskFilter;
 import carillon.store.tasks.TaskView;
 import carillon.testkit.Scheduled;
@@ -28,8 +27,8 @@ import org.junit.jupiter.params.provider.CsvSource;
 class BackfillsTest {
 
   private static final Instant TEN = Instant.parse("2025-10-01T10:00:00Z");
-  private static final Asked TEN_MINUTES =
-      new Asked(TEN, TEN.plusSeconds(600), OverlapRule.QUEUE, false);
+  private static final Request TEN_MINUTES =
+      new Request(TEN, TEN.plusSeconds(600), OverlapRule.QUEUE, false);
 
   private World world;
   private Scheduled scheduled;
@@ -45,25 +44,25 @@ class BackfillsTest {
     world.close();
   }
 
-  private Backfill started(String schedule, Asked asked) {
+  private Backfill started(String schedule, Request asked) {
     return ((Result.Saved) scheduled.backfill(schedule, asked)).backfill();
   }
 
-  private Backfills.Range range(String schedule, Asked asked) {
-    return world.backfills.count(stored(schedule), asked).orElseThrow();
+  private Backfills.Range range(String schedule, Request asked) {
+    return world.store.backfills().count(stored(schedule), asked).orElseThrow();
   }
 
   private StoredSchedule stored(String schedule) {
-    return world.backfills.schedule(World.TENANT, schedule).orElseThrow();
+    return world.store.backfills().schedule(World.TENANT, schedule).orElseThrow();
   }
 
   private Backfill find(Backfill backfill) {
-    return world.backfills.find(World.TENANT, backfill.schedule(), backfill.id()).orElseThrow();
+    return world.store.backfills().find(World.TENANT, backfill.schedule(), backfill.id()).orElseThrow();
   }
 
-  /** Takes all its steps. */
+  /** Takes all steps of a backfill. */
   private Backfill run(Backfill backfill) {
-    while (!world.backfillSteps.take(backfill.id()).isOver()) {
+    while (!world.store.backfillSteps().take(backfill.id()).isOver()) {
       assertThat(find(backfill).state()).isEqualTo(State.RUNNING);
     }
     return find(backfill);
@@ -72,7 +71,8 @@ class BackfillsTest {
   private List<TaskView> tasks(String schedule) {
     TaskFilter filter = new TaskFilter(null, null, null, schedule, null, null, null, Map.of());
     return world
-        .schedules
+        .store
+        .schedules()
         .tasks(World.TENANT, filter, 1_000, null, true)
         .orElseThrow()
         .items()
@@ -80,7 +80,7 @@ class BackfillsTest {
   }
 
   @Test
-  void every_nominal_time_of_the_range_becomes_a_task_both_ends_included() {
+  void every_nominal_time_of_the_inclusive_range_becomes_a_task() {
     long id = scheduled.every("s", 300);
 
     Backfill done = run(started("s", TEN_MINUTES));
@@ -109,16 +109,16 @@ class BackfillsTest {
 
   @ParameterizedTest
   @CsvSource({"QUEUE, carillon.schedule.s", "ALLOW,"})
-  void tasks_that_queue_never_run_at_the_same_time(OverlapRule overlap, String key) {
+  void queued_tasks_never_run_at_the_same_time(OverlapRule overlap, String key) {
     scheduled.every("s", 300);
 
-    run(started("s", new Asked(TEN, TEN.plusSeconds(600), overlap, false)));
+    run(started("s", new Request(TEN, TEN.plusSeconds(600), overlap, false)));
 
     assertThat(tasks("s")).extracting(TaskView::concurrencyKey).containsOnly(key);
   }
 
   @Test
-  void what_has_a_task_keeps_it_and_what_was_skipped_becomes_one() {
+  void a_time_with_a_task_keeps_it_and_a_skipped_time_gets_one() {
     long id = scheduled.every("s", 300);
     scheduled.made(id, "2025-10-01T10:00:00Z", "UTC");
     scheduled.skipped(id, "2025-10-01T10:05:00Z", "OVERLAP");
@@ -142,21 +142,21 @@ class BackfillsTest {
   }
 
   @Test
-  void an_instant_that_has_a_task_is_taken_also_where_clocks_show_another_time_now() {
+  void an_instant_with_a_task_is_taken_even_after_a_change_of_zone() {
     long id = scheduled.cron("s", "0 * * * *", "UTC");
-    scheduled.made(id, "2025-10-01T10:00:00Z", "Europe/Berlin"); // its zone of before
+    scheduled.made(id, "2025-10-01T10:00:00Z", "Europe/Berlin"); // its previous zone
 
     assertThat(run(started("s", TEN_MINUTES)).existing()).isEqualTo(1);
     assertThat(scheduled.fires(id)).isEqualTo("10:00:00 SCHEDULED task");
   }
 
   @Test
-  void what_a_change_of_the_clocks_skips_is_recorded_as_that() {
+  void a_time_in_a_dst_gap_is_recorded_as_skipped() {
     long id = scheduled.cron("s", "30 * * * *", "Europe/Berlin"); // 02:30 did not exist
     Instant one = Instant.parse("2025-03-30T00:00:00Z");
 
     Backfill done =
-        run(started("s", new Asked(one, one.plusSeconds(7_200), OverlapRule.QUEUE, false)));
+        run(started("s", new Request(one, one.plusSeconds(7_200), OverlapRule.QUEUE, false)));
 
     assertThat(List.of(done.times(), done.made(), done.skipped())).containsExactly(3, 2, 1);
     assertThat(scheduled.fires(id))
@@ -164,10 +164,10 @@ class BackfillsTest {
   }
 
   @Test
-  void what_only_a_backfill_has_skipped_was_never_counted() {
+  void skips_of_a_backfill_are_not_counted() {
     scheduled.cron("s", "30 * * * *", "Europe/Berlin");
     Instant one = Instant.parse("2025-03-30T00:00:00Z");
-    var asked = new Asked(one, one.plusSeconds(7_200), OverlapRule.QUEUE, false);
+    var asked = new Request(one, one.plusSeconds(7_200), OverlapRule.QUEUE, false);
     run(started("s", asked));
 
     world.sql("UPDATE carillon.schedule SET dst_gap = 'SHIFT'");
@@ -178,37 +178,37 @@ class BackfillsTest {
   }
 
   @Test
-  void what_may_have_run_and_is_forgotten_is_refused_unless_it_may_run_again() {
+  void times_without_recorded_fires_are_refused_unless_they_may_run_again() {
     long id = scheduled.every("s", 86_400);
     world.sql("UPDATE carillon.schedule SET created_at = now() - interval '100 d'");
     Instant now = world.clock.instant();
     Instant old = now.minus(Duration.ofDays(60)).truncatedTo(ChronoUnit.DAYS);
     scheduled.made(id, old.toString(), "UTC");
-    Asked asked = new Asked(old, old.plusSeconds(60), OverlapRule.QUEUE, false);
+    Request asked = new Request(old, old.plusSeconds(60), OverlapRule.QUEUE, false);
     world.sql("UPDATE carillon.schedule_fire SET recorded_at = at, outcome = 'COMPLETED'");
-    assertThat(world.oldFires.forgetOld(Duration.ofDays(30), 10)).isEqualTo(1);
+    assertThat(world.store.fireRetention().forgetOld(Duration.ofDays(30), 10)).isEqualTo(1);
 
     Instant known = ((Result.Forgotten) scheduled.backfill("s", asked)).known();
 
     assertThat(known).isBetween(now.minus(Duration.ofDays(30)), now.minus(Duration.ofDays(29)));
-    assertThat(scheduled.backfill("s", new Asked(TEN, now, OverlapRule.QUEUE, false)))
+    assertThat(scheduled.backfill("s", new Request(TEN, now, OverlapRule.QUEUE, false)))
         .isInstanceOf(Result.Forgotten.class);
-    assertThat(started("s", new Asked(known, now, OverlapRule.QUEUE, false)).times())
+    assertThat(started("s", new Request(known, now, OverlapRule.QUEUE, false)).times())
         .isBetween(29, 30);
-    assertThat(started("s", new Asked(TEN, TEN.plusSeconds(1), OverlapRule.QUEUE, false)).times())
-        .as("before it was made")
+    assertThat(started("s", new Request(TEN, TEN.plusSeconds(1), OverlapRule.QUEUE, false)).times())
+        .as("before it was created")
         .isZero();
-    Backfill again = started("s", new Asked(old, old.plusSeconds(60), OverlapRule.QUEUE, true));
+    Backfill again = started("s", new Request(old, old.plusSeconds(60), OverlapRule.QUEUE, true));
     assertThat(run(again).made()).isEqualTo(1);
   }
 
   @Test
-  void a_large_one_goes_in_steps_and_its_tasks_are_due_in_order() {
+  void a_large_backfill_runs_in_steps_and_its_tasks_are_due_in_order() {
     long id = scheduled.every("s", 1);
     Backfill backfill =
-        started("s", new Asked(TEN, TEN.plusSeconds(2_499), OverlapRule.QUEUE, false));
+        started("s", new Request(TEN, TEN.plusSeconds(2_499), OverlapRule.QUEUE, false));
 
-    assertThat(world.backfillSteps.take(backfill.id()))
+    assertThat(world.store.backfillSteps().take(backfill.id()))
         .isEqualTo(new BackfillSteps.Step(1_000, false));
     assertThat(find(backfill)).extracting(Backfill::made, Backfill::times).contains(1_000, 2_500);
     Backfill done = run(backfill);
@@ -226,11 +226,11 @@ class BackfillsTest {
   }
 
   @Test
-  void the_definition_at_the_time_of_a_step_is_what_counts() {
+  void a_step_uses_the_current_definition_of_the_schedule() {
     long id = scheduled.every("s", 1);
     Backfill backfill =
-        started("s", new Asked(TEN, TEN.plusSeconds(1_999), OverlapRule.QUEUE, false));
-    world.backfillSteps.take(backfill.id());
+        started("s", new Request(TEN, TEN.plusSeconds(1_999), OverlapRule.QUEUE, false));
+    world.store.backfillSteps().take(backfill.id());
 
     world.sql("UPDATE carillon.schedule SET every_ms = 500000, type = 'other'");
     Backfill done = run(backfill);
@@ -242,7 +242,7 @@ class BackfillsTest {
   }
 
   @Test
-  void what_is_before_the_start_or_after_the_end_of_the_schedule_is_no_nominal_time() {
+  void times_outside_the_schedule_are_not_nominal_times() {
     long id = scheduled.every("s", 60);
     world.sql(
         "UPDATE carillon.schedule SET start_at = '2025-10-01T10:02:00Z', end_at ="
@@ -253,7 +253,7 @@ class BackfillsTest {
   }
 
   @Test
-  void a_schedule_that_nobody_will_plan_again_is_looked_at_for_what_became_of_its_tasks() {
+  void outcomes_are_recorded_for_a_schedule_without_further_fires() {
     scheduled.every("s", 300);
     assertThat(world.value("SELECT plan_at FROM carillon.schedule")).isEqualTo("null");
 
@@ -264,45 +264,47 @@ class BackfillsTest {
   }
 
   @Test
-  void a_range_without_nominal_times_is_done_with_nothing() {
+  void a_range_without_nominal_times_is_done_at_once() {
     scheduled.every("s", 300);
 
     Backfill done =
         run(
             started(
-                "s", new Asked(TEN.plusSeconds(1), TEN.plusSeconds(2), OverlapRule.QUEUE, false)));
+                "s",
+                new Request(TEN.plusSeconds(1), TEN.plusSeconds(2), OverlapRule.QUEUE, false)));
 
     assertThat(done.state()).isEqualTo(State.DONE);
     assertThat(done.times()).isZero();
   }
 
   @Test
-  void what_is_not_past_or_too_much_is_refused_and_nothing_is_started() {
+  void a_future_or_too_large_range_is_refused() {
     scheduled.every("s", 1);
     Instant soon = world.clock.instant().plusSeconds(60);
 
-    assertThat(scheduled.backfill("s", new Asked(TEN, soon, OverlapRule.QUEUE, false)))
+    assertThat(scheduled.backfill("s", new Request(TEN, soon, OverlapRule.QUEUE, false)))
         .isInstanceOf(Result.NotPast.class);
     assertThat(
             scheduled.backfill(
-                "s", new Asked(TEN, TEN.plusSeconds(100_000), OverlapRule.QUEUE, false)))
+                "s", new Request(TEN, TEN.plusSeconds(100_000), OverlapRule.QUEUE, false)))
         .isEqualTo(new Result.TooManyTimes());
     assertThat(scheduled.backfill("none", TEN_MINUTES)).isEqualTo(new Result.NotFound());
     assertThat(world.value("SELECT count(*) FROM carillon.backfill")).isEqualTo("0");
     assertThat(
-            started("s", new Asked(TEN, TEN.plusSeconds(99_999), OverlapRule.QUEUE, false)).times())
+            started("s", new Request(TEN, TEN.plusSeconds(99_999), OverlapRule.QUEUE, false))
+                .times())
         .isEqualTo(100_000);
   }
 
   @Test
   void a_tenant_has_at_most_20_under_way() {
     scheduled.every("s", 300);
-    for (int i = 0; i < Backfills.MOST_OPEN; i++) {
+    for (int i = 0; i < Backfills.MAX_OPEN; i++) {
       started("s", TEN_MINUTES);
     }
 
     assertThat(scheduled.backfill("s", TEN_MINUTES)).isEqualTo(new Result.TooManyOpen());
-    world.backfillSteps.open(1).forEach(world.backfillSteps::take);
+    world.store.backfillSteps().open(1).forEach(world.store.backfillSteps()::take);
     assertThat(scheduled.backfill("s", TEN_MINUTES)).isInstanceOf(Result.Saved.class);
   }
 
@@ -311,7 +313,7 @@ class BackfillsTest {
     long id = scheduled.every("s", 300);
     scheduled.made(id, "2025-10-01T10:05:00Z", "UTC");
 
-    Result counted = world.backfills.dryRun(range("s", TEN_MINUTES));
+    Result counted = world.store.backfills().dryRun(range("s", TEN_MINUTES));
 
     assertThat(counted).isEqualTo(new Result.Counted(3, 1));
     assertThat(world.value("SELECT count(*) FROM carillon.backfill")).isEqualTo("0");
@@ -319,19 +321,19 @@ class BackfillsTest {
   }
 
   @Test
-  void a_dry_run_looks_up_some_at_a_time() {
+  void a_dry_run_reads_in_batches() {
     long id = scheduled.every("s", 1);
     scheduled.made(id, "2025-10-01T10:00:00Z", "UTC");
     scheduled.made(id, "2025-10-01T10:20:00Z", "UTC");
     scheduled.made(id, "2025-10-01T10:41:39Z", "UTC");
 
-    var range = range("s", new Asked(TEN, TEN.plusSeconds(2_499), OverlapRule.QUEUE, false));
+    var range = range("s", new Request(TEN, TEN.plusSeconds(2_499), OverlapRule.QUEUE, false));
 
-    assertThat(world.backfills.dryRun(range)).isEqualTo(new Result.Counted(2_500, 3));
+    assertThat(world.store.backfills().dryRun(range)).isEqualTo(new Result.Counted(2_500, 3));
   }
 
   @Test
-  void a_schedule_that_is_deleted_meanwhile_is_not_found() {
+  void a_schedule_deleted_meanwhile_is_not_found() {
     scheduled.every("s", 300);
     Backfill backfill = started("s", TEN_MINUTES);
     var range = range("s", TEN_MINUTES);
@@ -345,27 +347,27 @@ class BackfillsTest {
 
     assertThat(
             world.db.<Result>inTransaction(
-                tx -> world.backfills.stop(tx, World.TENANT, "s", backfill.id(), "me")))
+                tx -> world.store.backfills().stop(tx, World.TENANT, "s", backfill.id(), "me")))
         .isEqualTo(new Result.NotFound());
-    assertThat(world.db.<Result>inTransaction(tx -> world.backfills.start(tx, range, "me")))
+    assertThat(world.db.<Result>inTransaction(tx -> world.store.backfills().start(tx, range, "me")))
         .isEqualTo(new Result.NotFound());
   }
 
   @Test
-  void one_that_is_stopped_makes_no_further_task() {
+  void a_stopped_backfill_creates_no_further_task() {
     scheduled.every("s", 1);
     Backfill backfill =
-        started("s", new Asked(TEN, TEN.plusSeconds(1_999), OverlapRule.QUEUE, false));
-    world.backfillSteps.take(backfill.id());
+        started("s", new Request(TEN, TEN.plusSeconds(1_999), OverlapRule.QUEUE, false));
+    world.store.backfillSteps().take(backfill.id());
 
     Result stopped =
         world.db.inTransaction(
-            tx -> world.backfills.stop(tx, World.TENANT, "s", backfill.id(), "me"));
+            tx -> world.store.backfills().stop(tx, World.TENANT, "s", backfill.id(), "me"));
     Result again =
         world.db.inTransaction(
-            tx -> world.backfills.stop(tx, World.TENANT, "s", backfill.id(), "me"));
+            tx -> world.store.backfills().stop(tx, World.TENANT, "s", backfill.id(), "me"));
 
-    assertThat(world.backfillSteps.take(backfill.id())).isEqualTo(new BackfillSteps.Step(0, true));
+    assertThat(world.store.backfillSteps().take(backfill.id())).isEqualTo(new BackfillSteps.Step(0, true));
     assertThat(stopped).isEqualTo(new Result.Saved(find(backfill)));
     assertThat(again).isInstanceOf(Result.WrongState.class);
     assertThat(find(backfill))
@@ -382,7 +384,7 @@ class BackfillsTest {
     Backfill backfill = started("s", TEN_MINUTES);
     world.sql("DELETE FROM carillon.schedule");
 
-    assertThat(world.backfillSteps.take(backfill.id())).isEqualTo(new BackfillSteps.Step(0, true));
+    assertThat(world.store.backfillSteps().take(backfill.id())).isEqualTo(new BackfillSteps.Step(0, true));
     assertThat(world.value("SELECT state FROM carillon.backfill")).isEqualTo("STOPPED");
     assertThat(world.value("SELECT count(*) FROM carillon.schedule_fire")).isEqualTo("0");
     assertThat(
@@ -392,25 +394,25 @@ class BackfillsTest {
   }
 
   @Test
-  void backfills_are_found_in_their_tenant_and_schedule_only() {
+  void backfills_are_found_only_in_their_tenant_and_schedule() {
     scheduled.every("s", 300);
     scheduled.every("other", 300);
     Backfill backfill = started("s", TEN_MINUTES);
 
     assertThat(find(backfill)).isEqualTo(backfill);
-    assertThat(world.backfills.find(new TenantId(99), "s", backfill.id())).isEmpty();
-    assertThat(world.backfills.find(World.TENANT, "other", backfill.id())).isEmpty();
-    assertThat(world.backfills.schedule(new TenantId(99), "s")).isEmpty();
-    assertThat(world.backfills.list(stored("other"), 10, null).items()).isEmpty();
+    assertThat(world.store.backfills().find(new TenantId(99), "s", backfill.id())).isEmpty();
+    assertThat(world.store.backfills().find(World.TENANT, "other", backfill.id())).isEmpty();
+    assertThat(world.store.backfills().schedule(new TenantId(99), "s")).isEmpty();
+    assertThat(world.store.backfills().list(stored("other"), 10, null).items()).isEmpty();
   }
 
   @Test
-  void a_list_goes_on_from_page_to_page_newest_first() {
+  void backfills_are_listed_page_by_page_newest_first() {
     scheduled.every("s", 300);
     List<Backfill> all = List.of(started("s", TEN_MINUTES), started("s", TEN_MINUTES));
 
-    var first = world.backfills.list(stored("s"), 1, null);
-    var second = world.backfills.list(stored("s"), 1, first.next());
+    var first = world.store.backfills().list(stored("s"), 1, null);
+    var second = world.store.backfills().list(stored("s"), 1, first.next());
 
     assertThat(first.items()).containsExactly(all.get(1));
     assertThat(second.items()).containsExactly(all.get(0));
@@ -418,7 +420,7 @@ class BackfillsTest {
   }
 
   @Test
-  void what_ended_a_week_ago_is_forgotten_and_nothing_else() {
+  void only_backfills_that_ended_a_week_ago_are_deleted() {
     scheduled.every("s", 300);
     Backfill old = run(started("s", TEN_MINUTES));
     Backfill recent = run(started("s", TEN_MINUTES));
@@ -428,9 +430,9 @@ class BackfillsTest {
             .formatted(old.id()));
     world.sql("UPDATE carillon.backfill SET created_at = now() - interval '30 days'");
 
-    assertThat(world.backfills.forgetOld(10)).isEqualTo(1);
+    assertThat(world.store.backfills().forgetOld(10)).isEqualTo(1);
     assertThat(List.of(old, recent, open))
-        .extracting(each -> world.backfills.find(World.TENANT, "s", each.id()))
+        .extracting(each -> world.store.backfills().find(World.TENANT, "s", each.id()))
         .extracting(Optional::isPresent)
         .containsExactly(false, true, true);
   }

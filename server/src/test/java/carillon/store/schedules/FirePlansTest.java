@@ -94,15 +94,15 @@ class FirePlansTest {
   @Test
   void page_reads_do_not_grow_with_the_number_of_fires() {
     Instant from = Instant.parse("2025-10-01T10:00:00Z");
-    var asked = new Backfills.Asked(from, from.plusSeconds(999), OverlapRule.QUEUE, false);
+    var asked = new Backfills.Request(from, from.plusSeconds(999), OverlapRule.QUEUE, false);
     new Scheduled(world).backfill("s", asked);
-    List<UUID> open = world.backfillSteps.open(1);
-    open.forEach(world.backfillSteps::take);
+    List<UUID> open = world.store.backfillSteps().open(1);
+    open.forEach(world.store.backfillSteps()::take);
     TaskFilter filter = new TaskFilter(null, null, null, "s", null, null, null, Map.of());
     int listed =
-        world.schedules.tasks(World.TENANT, filter, 100, null, false).orElseThrow().items().size();
-    int forgotten = world.oldFires.forgetOld(Duration.ofDays(1), 5_000);
-    int deleted = world.oldFires.forgetDeleted(5_000);
+        world.store.schedules().tasks(World.TENANT, filter, 100, null, false).orElseThrow().items().size();
+    int forgotten = world.store.fireRetention().forgetOld(Duration.ofDays(1), 5_000);
+    int deleted = world.store.fireRetention().forgetDeleted(5_000);
 
     assertThat(open).hasSize(1);
     assertThat(listed).isEqualTo(100);

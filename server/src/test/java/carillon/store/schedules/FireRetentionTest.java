@@ -51,8 +51,8 @@ class FireRetentionTest {
     recorded("31 days", "at <> '2025-10-01T10:01:00Z'");
     recorded("29 days", "at = '2025-10-01T10:01:00Z'");
 
-    assertThat(world.oldFires.forgetOld(RETENTION, 100)).isEqualTo(2);
-    assertThat(world.oldFires.forgetDeleted(100)).isZero();
+    assertThat(world.store.fireRetention().forgetOld(RETENTION, 100)).isEqualTo(2);
+    assertThat(world.store.fireRetention().forgetDeleted(100)).isZero();
     assertThat(scheduled.fires(schedule))
         .isEqualTo("10:01:00 SCHEDULED PAUSED, 10:03:00 SCHEDULED task");
   }
@@ -63,7 +63,7 @@ class FireRetentionTest {
     recorded("31 days", "true");
     world.sql("DELETE FROM carillon.schedule");
 
-    assertThat(world.oldFires.forgetOld(RETENTION, 100)).isEqualTo(1);
+    assertThat(world.store.fireRetention().forgetOld(RETENTION, 100)).isEqualTo(1);
   }
 
   @Test
@@ -77,9 +77,9 @@ class FireRetentionTest {
     }
     world.sql("DELETE FROM carillon.schedule WHERE name <> 'other'");
 
-    assertThat(world.oldFires.forgetDeleted(7)).isEqualTo(7);
-    assertThat(world.oldFires.forgetDeleted(7)).isEqualTo(3);
-    assertThat(world.oldFires.forgetDeleted(7)).isZero();
+    assertThat(world.store.fireRetention().forgetDeleted(7)).isEqualTo(7);
+    assertThat(world.store.fireRetention().forgetDeleted(7)).isEqualTo(3);
+    assertThat(world.store.fireRetention().forgetDeleted(7)).isZero();
     assertThat(left()).isEqualTo("5");
     assertThat(world.value("SELECT DISTINCT schedule FROM carillon.schedule_fire"))
         .isEqualTo(String.valueOf(other));
@@ -94,9 +94,9 @@ class FireRetentionTest {
         FROM generate_series(1001, 3500) AS n
         """);
 
-    assertThat(world.oldFires.forgetDeleted(5_000)).isEqualTo(1_000);
-    assertThat(world.oldFires.forgetDeleted(5_000)).isEqualTo(1_000);
-    assertThat(world.oldFires.forgetDeleted(5_000)).isEqualTo(500);
+    assertThat(world.store.fireRetention().forgetDeleted(5_000)).isEqualTo(1_000);
+    assertThat(world.store.fireRetention().forgetDeleted(5_000)).isEqualTo(1_000);
+    assertThat(world.store.fireRetention().forgetDeleted(5_000)).isEqualTo(500);
     assertThat(left()).isEqualTo("0");
   }
 
@@ -107,7 +107,7 @@ class FireRetentionTest {
     }
     recorded("31 days", "true");
 
-    assertThat(world.oldFires.forgetOld(RETENTION, 3)).isEqualTo(3);
+    assertThat(world.store.fireRetention().forgetOld(RETENTION, 3)).isEqualTo(3);
     assertThat(left()).isEqualTo("2");
   }
 }

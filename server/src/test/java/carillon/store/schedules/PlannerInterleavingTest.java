@@ -148,7 +148,7 @@ class PlannerInterleavingTest {
   private void claim(Tx tx) {
     Lane lane = world.catalog.laneFor(World.TENANT, "t", 5, 0, Route.PULL);
     var quota = new WorkQueue.Quota(lane, 1, Instant.EPOCH, Duration.ofMinutes(1));
-    world.queue.claimForWorker(tx, Partition.of(start), quota, "worker");
+    world.store.queue().claimForWorker(tx, Partition.of(start), quota, "worker");
   }
 
   /** The task of second 10. */

@@ -132,7 +132,7 @@ class ScheduleRaceTest {
   }
 
   private Schedules.Result run(Tx tx, Step step) {
-    Schedules schedules = world.schedules;
+    Schedules schedules = world.store.schedules();
     return switch (step) {
       case PUT_HOURLY -> put(tx, 1);
       case PUT_DAILY -> put(tx, 24);
@@ -159,7 +159,7 @@ class ScheduleRaceTest {
             null,
             null,
             new Schedule.TaskTemplate("t", null, null, null, null, null));
-    return world.schedules.put(
+    return world.store.schedules().put(
         tx, World.TENANT, new Schedules.Wanted(schedule, null), "me", Schedules.Expected.ANY);
   }
 
@@ -168,7 +168,8 @@ class ScheduleRaceTest {
         Integer.parseInt(
             world.value("SELECT count(*) FROM carillon.schedule_fire WHERE kind = 'TRIGGER'"));
     return world
-        .schedules
+        .store
+        .schedules()
         .find(World.TENANT, "n")
         .map(
             found ->

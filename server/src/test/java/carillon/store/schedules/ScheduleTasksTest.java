@@ -47,12 +47,12 @@ class ScheduleTasksTest {
   }
 
   private void backfill(int times) {
-    var asked = new Backfills.Asked(TEN, TEN.plusSeconds(times - 1), OverlapRule.ALLOW, false);
+    var asked = new Backfills.Request(TEN, TEN.plusSeconds(times - 1), OverlapRule.ALLOW, false);
     scheduled.backfill("s", asked);
-    for (List<UUID> open = world.backfillSteps.open(1);
+    for (List<UUID> open = world.store.backfillSteps().open(1);
         !open.isEmpty();
-        open = world.backfillSteps.open(1)) {
-      world.backfillSteps.take(open.getFirst());
+        open = world.store.backfillSteps().open(1)) {
+      world.store.backfillSteps().take(open.getFirst());
     }
   }
 
@@ -62,7 +62,7 @@ class ScheduleTasksTest {
 
   private Page<TaskView, RecordedFire.Position> page(
       TaskFilter filter, int limit, RecordedFire.@Nullable Position before) {
-    return world.schedules.tasks(World.TENANT, filter, limit, before, false).orElseThrow();
+    return world.store.schedules().tasks(World.TENANT, filter, limit, before, false).orElseThrow();
   }
 
   private List<Instant> all(TaskFilter filter, int limit) {
@@ -100,7 +100,7 @@ class ScheduleTasksTest {
     while (claimed.size() < 3) {
       claimed.addAll(world.claim("node", 3 - claimed.size()));
     }
-    world.endings.finish(
+    world.store.outcomes().finish(
         claimed.stream()
             .map(task -> new Attempted(task, new Outcome.Completed(null, null)))
             .toList(),
@@ -149,9 +149,9 @@ class ScheduleTasksTest {
 
   @Test
   void a_schedule_of_another_tenant_is_not_found() {
-    assertThat(world.schedules.tasks(new TenantId(99), filter(null, null), 1, null, false))
+    assertThat(world.store.schedules().tasks(new TenantId(99), filter(null, null), 1, null, false))
         .isEmpty();
     world.sql("DELETE FROM carillon.schedule");
-    assertThat(world.schedules.tasks(World.TENANT, filter(null, null), 1, null, false)).isEmpty();
+    assertThat(world.store.schedules().tasks(World.TENANT, filter(null, null), 1, null, false)).isEmpty();
   }
 }

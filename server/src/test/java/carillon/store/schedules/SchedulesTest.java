@@ -105,7 +105,7 @@ class SchedulesTest {
       Schedule schedule, @Nullable Boolean paused, Schedules.Expected expected) {
     return in(
         tx ->
-            world.schedules.put(
+            world.store.schedules().put(
                 tx, World.TENANT, new Schedules.Wanted(schedule, paused), "me", expected));
   }
 
@@ -118,7 +118,7 @@ class SchedulesTest {
   }
 
   private StoredSchedule find() {
-    return world.schedules.find(World.TENANT, "n").orElseThrow();
+    return world.store.schedules().find(World.TENANT, "n").orElseThrow();
   }
 
   /** Plans a fire like the planner. */
@@ -151,7 +151,7 @@ class SchedulesTest {
   }
 
   private List<String> actions() {
-    return world.audit.list(World.TENANT, new Audit.Filter(null, "n"), 100, null).items().stream()
+    return world.store.audit().list(World.TENANT, new Audit.Filter(null, "n"), 100, null).items().stream()
         .map(Audit.Entry::action)
         .toList()
         .reversed();
@@ -190,7 +190,7 @@ class SchedulesTest {
     StoredSchedule created = put(schedule);
     TaskId planned = plan(created, now().plusSeconds(20));
     AtomicInteger signals = new AtomicInteger();
-    world.schedules.changed().add(signals::incrementAndGet);
+    world.signals.scheduleSaved().add(signals::incrementAndGet);
 
     StoredSchedule again = put(schedule);
     put(schedule, false, ANY);
@@ -211,7 +211,7 @@ class SchedulesTest {
     TaskId due = plan(created, now().minusSeconds(1));
     TaskId planned = plan(created, now().plusSeconds(20));
     AtomicInteger signals = new AtomicInteger();
-    world.schedules.changed().add(signals::incrementAndGet);
+    world.signals.scheduleSaved().add(signals::incrementAndGet);
 
     StoredSchedule changed = put(withEverything("30 3 * * *", start));
 
@@ -238,27 +238,27 @@ class SchedulesTest {
         saved(
             in(
                 tx ->
-                    world.schedules.pause(
+                    world.store.schedules().pause(
                         tx, World.TENANT, "n", "moving", "me", Schedules.Expected.ANY)));
     StoredSchedule again =
         saved(
             in(
                 tx ->
-                    world.schedules.pause(
+                    world.store.schedules().pause(
                         tx, World.TENANT, "n", null, "you", Schedules.Expected.ANY)));
     StoredSchedule renamed =
         saved(
             in(
                 tx ->
-                    world.schedules.pause(
+                    world.store.schedules().pause(
                         tx, World.TENANT, "n", "moved", "you", Schedules.Expected.ANY)));
     StoredSchedule kept = put(hourly(null, null));
     StoredSchedule resumed =
         saved(
-            in(tx -> world.schedules.resume(tx, World.TENANT, "n", "me", Schedules.Expected.ANY)));
+            in(tx -> world.store.schedules().resume(tx, World.TENANT, "n", "me", Schedules.Expected.ANY)));
     StoredSchedule twice =
         saved(
-            in(tx -> world.schedules.resume(tx, World.TENANT, "n", "me", Schedules.Expected.ANY)));
+            in(tx -> world.store.schedules().resume(tx, World.TENANT, "n", "me", Schedules.Expected.ANY)));
 
     assertThat(world.state(planned)).isEqualTo(TaskState.CANCELLED);
     assertThat(pause(paused).reason()).isEqualTo("moving");
@@ -296,17 +296,17 @@ class SchedulesTest {
 
     assertThat(put(hourly(null, null), null, first))
         .isEqualTo(new Schedules.Result.StaleVersion(2));
-    assertThat(in(tx -> world.schedules.delete(tx, World.TENANT, "n", "me", first)))
+    assertThat(in(tx -> world.store.schedules().delete(tx, World.TENANT, "n", "me", first)))
         .isEqualTo(new Schedules.Result.StaleVersion(2));
     assertThat(
             in(
                 tx ->
-                    world.schedules.delete(
+                    world.store.schedules().delete(
                         tx, World.TENANT, "n", "me", new Schedules.Expected(true, 2))))
         .isEqualTo(new Schedules.Result.Deleted());
     assertThat(put(hourly(null, null), null, new Schedules.Expected(true, null)))
         .isEqualTo(new Schedules.Result.StaleVersion(null));
-    assertThat(world.schedules.find(World.TENANT, "n")).isEmpty();
+    assertThat(world.store.schedules().find(World.TENANT, "n")).isEmpty();
   }
 
   @Test
@@ -315,7 +315,7 @@ class SchedulesTest {
     TaskId due = plan(created, now().minusSeconds(1));
     TaskId planned = plan(created, now().plusSeconds(20));
 
-    in(tx -> world.schedules.delete(tx, World.TENANT, "n", "me", ANY));
+    in(tx -> world.store.schedules().delete(tx, World.TENANT, "n", "me", ANY));
     StoredSchedule again = put(hourly(null, null));
 
     assertThat(world.state(planned)).isEqualTo(TaskState.CANCELLED);
@@ -373,7 +373,7 @@ class SchedulesTest {
 
     TaskView task =
         ((Schedules.Result.Triggered)
-                in(tx -> world.schedules.trigger(tx, World.TENANT, "n", null, "me")))
+                in(tx -> world.store.schedules().trigger(tx, World.TENANT, "n", null, "me")))
             .task();
 
     assertThat(task.state()).isEqualTo(TaskState.PENDING);
@@ -401,7 +401,12 @@ class SchedulesTest {
     put(hourly(null, null));
     Instant whole = now().truncatedTo(ChronoUnit.SECONDS);
     Schedules still =
-        new Schedules(world.db, world.catalog, world.tasks, InstantSource.fixed(whole));
+        new Schedules(
+            world.db,
+            world.catalog,
+            world.tasks,
+            InstantSource.fixed(whole),
+            world.signals.scheduleSaved());
 
     for (int i = 0; i < 3; i++) {
       in(tx -> still.trigger(tx, World.TENANT, "n", "{}", "me"));
@@ -419,7 +424,7 @@ class SchedulesTest {
 
   private Page<RecordedFire, RecordedFire.Position> fires(
       @Nullable Boolean hasTask, int limit, RecordedFire.@Nullable Position before) {
-    return world.schedules.fires(
+    return world.store.schedules().fires(
         find(), new RecordedFire.Filter(hasTask, null, null), limit, before);
   }
 
@@ -459,7 +464,8 @@ class SchedulesTest {
         .containsOnly(SkipReason.OVERLAP);
     assertThat(
             world
-                .schedules
+                .store
+                .schedules()
                 .fires(
                     created,
                     new RecordedFire.Filter(null, first.plusSeconds(3), first.plusSeconds(5)),
@@ -481,7 +487,7 @@ class SchedulesTest {
   }
 
   private ScheduleView show() {
-    return world.schedules.show(World.TENANT, "n").orElseThrow();
+    return world.store.schedules().show(World.TENANT, "n").orElseThrow();
   }
 
   @Test
@@ -533,8 +539,8 @@ class SchedulesTest {
               schedule.task()));
     }
 
-    Page<StoredSchedule, String> first = world.schedules.list(World.TENANT, 2, null, false);
-    Page<StoredSchedule, String> second = world.schedules.list(World.TENANT, 2, first.next(), true);
+    Page<StoredSchedule, String> first = world.store.schedules().list(World.TENANT, 2, null, false);
+    Page<StoredSchedule, String> second = world.store.schedules().list(World.TENANT, 2, first.next(), true);
 
     assertThat(first.items()).extracting(each -> each.schedule().name()).containsExactly("a", "b");
     assertThat(second.items()).extracting(each -> each.schedule().name()).containsExactly("c");

@@ -38,7 +38,7 @@ class StatsReaderTest {
   static void fill() throws Exception {
     world = World.create();
     world.node("node");
-    other = world.tenants.put("other", Tenants.Settings.DEFAULT, "test").id();
+    other = world.store.tenants().put("other", Tenants.Settings.DEFAULT, "test").id();
     both = Set.of(World.TENANT, other);
     for (int type = 0; type < TYPES; type++) {
       for (TenantId tenant : both) {
@@ -201,7 +201,7 @@ class StatsReaderTest {
   void what_runs_is_counted_up_to_a_limit_for_each_tenant() {
     try (World busy = World.create()) {
       busy.node("node");
-      TenantId small = busy.tenants.put("small", Tenants.Settings.DEFAULT, "test").id();
+      TenantId small = busy.store.tenants().put("small", Tenants.Settings.DEFAULT, "test").id();
       // Of tasks that have ended since, none of which will be found.
       busy.sql(
           """

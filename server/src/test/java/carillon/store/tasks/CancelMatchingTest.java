@@ -111,7 +111,7 @@ class CancelMatchingTest {
   void never_across_tenants() {
     TaskId mine = create("a", "k", null, "red");
     Tenant other =
-        world.tenants.put(
+        world.store.tenants().put(
             "other",
             new Tenants.Settings(false, false, 1, new AlertSetting.AsInstallation(), null),
             "test");

@@ -90,7 +90,7 @@ class ChangingTest {
     TaskId id = world.create(task);
     ClaimedTask claimed = world.claimOne("node");
     Failure failure = Failure.of(FailureKind.STATUS, "404");
-    world.endings.finish(
+    world.store.outcomes().finish(
         List.of(new Attempted(claimed, new Outcome.Dead(failure, false))),
         Set.of(claimed.lease().claim()),
         "node");
@@ -117,7 +117,7 @@ class ChangingTest {
     world.db.inTransaction(tx -> world.tasks.runNow(tx, World.TENANT, id, "test", null));
 
     try (World other = world.beside()) { // another process, which nobody woke
-      other.queue.sweep(other.clock.instant());
+      other.sweep();
 
       assertThat(other.agenda.takeDue(other.clock.instant(), _ -> true))
           .extracting(Agenda.Entry::partition)
@@ -129,7 +129,7 @@ class ChangingTest {
   void a_far_day_that_was_opened_is_swept_when_it_is_new_and_then_seldom() {
     Instant nextMonth = world.clock.instant().plusSeconds(30 * 86_400L);
     try (World other = world.beside()) {
-      other.queue.sweep(other.clock.instant()); // the first is a full one
+      other.sweep(); // the first is a full one
       TaskId first = world.create(World.task("t", new Target.Discard(), nextMonth));
       TaskId second = world.create(World.task("t", new Target.Discard(), nextMonth));
       world.create(World.task("waits", new Target.Discard(), nextMonth));
@@ -146,7 +146,7 @@ class ChangingTest {
   }
 
   private static List<Partition> sweptPartitions(World world) {
-    world.queue.sweep(world.clock.instant());
+    world.sweep();
     return world.agenda.takeDue(world.clock.instant(), _ -> true).stream()
         .map(Agenda.Entry::partition)
         .toList();

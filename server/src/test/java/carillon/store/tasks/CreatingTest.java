@@ -156,7 +156,7 @@ class CreatingTest {
   }
 
   private static Replies.Result once(World in, String key, int fingerprint, AtomicInteger done) {
-    return in.replies.once(
+    return in.store.replies().once(
         World.TENANT,
         key,
         new byte[] {(byte) fingerprint},
@@ -175,7 +175,7 @@ class CreatingTest {
   @Test
   void an_answer_that_is_no_success_is_not_kept_and_its_work_is_rolled_back() {
     Replies.Result refused =
-        world.replies.once(
+        world.store.replies().once(
             World.TENANT,
             "key-3",
             new byte[] {1},
@@ -281,14 +281,14 @@ class CreatingTest {
   @Test
   void a_strict_tenant_takes_only_types_that_it_knows() {
     Tenant strict =
-        world.tenants.put(
+        world.store.tenants().put(
             "strict",
             new Tenants.Settings(true, false, 1, new AlertSetting.AsInstallation(), null),
             "test");
 
     assertThat(world.tasks.create(strict.id(), World.task("nobody-knows", null)))
         .isEqualTo(new CreateResult.UnknownType("nobody-knows"));
-    world.types.put(
+    world.store.types().put(
         strict.id(),
         "known",
         new Types.Settings(
@@ -312,7 +312,7 @@ class CreatingTest {
   @Test
   void a_task_of_one_tenant_does_not_exist_for_another() {
     Tenant stranger =
-        world.tenants.put(
+        world.store.tenants().put(
             "stranger",
             new Tenants.Settings(false, false, 1, new AlertSetting.AsInstallation(), null),
             "test");
@@ -331,13 +331,13 @@ class CreatingTest {
   void a_deleted_type_that_is_used_again_is_there_again() {
     TaskId id = world.create(World.task("phoenix", new Target.Pull()));
     world.cancel(id);
-    assertThat(world.types.delete(World.TENANT, "phoenix", "test", null))
+    assertThat(world.store.types().delete(World.TENANT, "phoenix", "test", null))
         .isEqualTo(new Types.Result.Deleted());
 
     world.create(World.task("phoenix", new Target.Pull()));
 
-    assertThat(world.types.find(World.TENANT, "phoenix")).isPresent();
-    assertThat(world.types.delete(World.TENANT, "phoenix", "test", null))
+    assertThat(world.store.types().find(World.TENANT, "phoenix")).isPresent();
+    assertThat(world.store.types().delete(World.TENANT, "phoenix", "test", null))
         .isEqualTo(new Types.Result.LiveTasks());
   }
 
@@ -348,17 +348,17 @@ class CreatingTest {
         .with("type", "named")
         .insert(world, world.clock.instant());
 
-    assertThat(world.types.delete(World.TENANT, "named", "test", null))
+    assertThat(world.store.types().delete(World.TENANT, "named", "test", null))
         .isEqualTo(new Types.Result.NamedBySchedule("nightly"));
     world.sql("DELETE FROM carillon.schedule WHERE name = 'nightly'");
-    assertThat(world.types.delete(World.TENANT, "named", "test", null))
+    assertThat(world.store.types().delete(World.TENANT, "named", "test", null))
         .isEqualTo(new Types.Result.Deleted());
   }
 
   @Test
   void a_lane_that_is_made_here_does_not_hide_what_another_node_changed() {
     world.catalog.refresh();
-    other.tenants.put(
+    other.store.tenants().put(
         "elsewhere",
         new Tenants.Settings(false, false, 1, new AlertSetting.AsInstallation(), null),
         "test");
@@ -367,7 +367,7 @@ class CreatingTest {
 
     assertThat(world.catalog.lane(world.find(id).lane()).type()).isEqualTo("a-new-lane");
     world.catalog.refresh();
-    assertThat(world.tenants.find("elsewhere")).isPresent();
-    assertThat(world.types.find(World.TENANT, "a-new-lane")).isPresent();
+    assertThat(world.store.tenants().find("elsewhere")).isPresent();
+    assertThat(world.store.types().find(World.TENANT, "a-new-lane")).isPresent();
   }
 }

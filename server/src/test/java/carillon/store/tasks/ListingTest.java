@@ -212,7 +212,7 @@ class ListingTest {
       assertThat(completed(early)).isEmpty();
 
       early.db.inTransaction(tx -> early.tasks.runNow(tx, World.TENANT, waiting, "test", null));
-      early.endings.finish(
+      early.store.outcomes().finish(
           List.of(new Attempted(early.claimOne("node"), new Outcome.Completed(null, null))),
           Set.of(),
           "node");

@@ -83,7 +83,7 @@ class RetargetingTest {
     TaskId id = world.create(World.task("t", HTTP));
     ClaimedTask claimed = world.claimOne("node");
     Failure failure = Failure.of(FailureKind.STATUS, "404");
-    world.endings.finish(
+    world.store.outcomes().finish(
         List.of(new Attempted(claimed, new Outcome.Dead(failure, false))),
         Set.of(claimed.lease().claim()),
         "node");

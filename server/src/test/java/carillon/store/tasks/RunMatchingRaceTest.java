@@ -108,7 +108,7 @@ class RunMatchingRaceTest {
   private List<ClaimedTask> claim(Tx tx, TaskId id) {
     Lane lane = world.catalog.laneFor(World.TENANT, "t", 5, 0, Route.PULL);
     var quota = new WorkQueue.Quota(lane, 1, Instant.EPOCH, Duration.ofMinutes(1));
-    return world.queue.claimForWorker(tx, id.partition(), quota, "worker").tasks();
+    return world.store.queue().claimForWorker(tx, id.partition(), quota, "worker").tasks();
   }
 
   static Stream<Overlap> overlaps() {

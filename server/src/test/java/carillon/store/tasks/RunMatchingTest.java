@@ -145,7 +145,7 @@ class RunMatchingTest {
   void never_across_tenants() {
     TaskId mine = create("a", "k", Duration.ofHours(1), "red");
     Tenant other =
-        world.tenants.put(
+        world.store.tenants().put(
             "other",
             new Tenants.Settings(false, false, 1, new AlertSetting.AsInstallation(), null),
             "test");

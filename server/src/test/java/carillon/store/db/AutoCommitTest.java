@@ -11,17 +11,17 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** Statements alone, on connections that are otherwise for transactions. */
-class AskTest {
+class AutoCommitTest {
 
   private static final String BEGAN =
       """
-      /* AskTest.began */
+      /* AutoCommitTest.began */
       SELECT now() AS began
       """;
 
   private static final String WRITE =
       """
-      /* AskTest.write */
+      /* AutoCommitTest.write */
       INSERT INTO written DEFAULT VALUES
       """;
 
@@ -32,7 +32,7 @@ class AskTest {
   void open() {
     world = World.create();
     world.sql("CREATE TABLE written (seq bigint GENERATED ALWAYS AS IDENTITY)");
-    db = Db.open(world.address, "ask", 1);
+    db = Db.open(world.address, "autocommit", 1);
   }
 
   @AfterEach
@@ -46,13 +46,13 @@ class AskTest {
   }
 
   @Test
-  void a_question_has_no_transaction_around_it() {
-    assertThat(db.<Boolean>ask(tx -> began(tx).equals(began(tx)))).isFalse();
+  void autocommit_opens_no_transaction() {
+    assertThat(db.<Boolean>autoCommit(tx -> began(tx).equals(began(tx)))).isFalse();
   }
 
   @Test
   void the_connection_of_a_question_is_for_transactions_again_afterwards() {
-    db.ask(AskTest::began);
+    db.autoCommit(AutoCommitTest::began);
 
     assertThatThrownBy(
             () ->
@@ -67,20 +67,20 @@ class AskTest {
   }
 
   @Test
-  void a_question_is_asked_again_when_its_connection_was_lost() {
-    db.ask(AskTest::began);
+  void a_read_is_retried_when_its_connection_was_lost() {
+    db.autoCommit(AutoCommitTest::began);
     world.sql(
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name ="
-            + " 'carillon/ask' AND datname = current_database()");
+            + " 'carillon/autocommit' AND datname = current_database()");
 
-    assertThat(db.ask(AskTest::began)).isNotNull();
+    assertThat(db.autoCommit(AutoCommitTest::began)).isNotNull();
   }
 
   @Test
-  void who_knows_that_it_leads_no_longer_asks_nothing() {
-    Db leaderDb = db.onlyWhile(Optional::empty);
+  void a_former_leader_sends_no_queries() {
+    Db leaderDb = db.onlyInTerm(Optional::empty);
 
-    assertThatThrownBy(() -> leaderDb.ask(AskTest::began))
+    assertThatThrownBy(() -> leaderDb.autoCommit(AutoCommitTest::began))
         .isInstanceOfSatisfying(StoreException.class, e -> assertThat(e.isStaleTerm()).isTrue());
     assertThat(leaderDb.staleTerms()).isEqualTo(1);
   }

@@ -1,4 +1,4 @@
-package carillon.api;
+package carillon.store;
 
 import carillon.store.catalog.ApiKeys;
 import carillon.store.catalog.Audit;
@@ -19,23 +19,41 @@ import carillon.store.stats.StatsReader;
 import carillon.store.stats.StorageReader;
 import carillon.store.tasks.Tasks;
 
-/** What the API reads and writes; every part but the cluster's takes the tenant first. */
-public record Stores(
-    Db db,
-    Tasks tasks,
-    DeadLetters deadLetters,
-    Types types,
-    Tenants tenants,
-    ApiKeys keys,
-    Replies replies,
-    PullQueue pullQueue,
-    Redrives redrives,
-    Audit audit,
-    Restores restores,
-    Schedules schedules,
-    Backfills backfills,
-    ClusterReader cluster,
-    StorageReader storage,
-    StatsReader stats,
-    ActivityReader activity,
-    Events events) {}
+/** What the API reads and writes. Every part but the cluster takes the tenant first. */
+public interface ApiStore {
+  Db db();
+
+  Tasks tasks();
+
+  PullQueue pullQueue();
+
+  DeadLetters deadLetters();
+
+  Redrives redrives();
+
+  Restores restores();
+
+  Schedules schedules();
+
+  Backfills backfills();
+
+  Types types();
+
+  Tenants tenants();
+
+  ApiKeys keys();
+
+  Replies replies();
+
+  Audit audit();
+
+  ClusterReader cluster();
+
+  ActivityReader activityReader();
+
+  StatsReader stats();
+
+  StorageReader storage();
+
+  Events events();
+}

@@ -15,8 +15,8 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** A schedule goes on by its own rule beside a backfill whose 500 tasks wait. */
-class CronBesideBackfillTest {
+/** A schedule follows its own rule alongside a backfill with 500 waiting tasks. */
+class CronWithBackfillTest {
 
   private static final int WAITING = 500;
 
@@ -38,13 +38,13 @@ class CronBesideBackfillTest {
 
   private void backfill() {
     var asked =
-        new Backfills.Asked(
+        new Backfills.Request(
             start.minus(Duration.ofMinutes(WAITING)),
             start.minusSeconds(1),
             OverlapRule.QUEUE,
             false);
     new Scheduled(world).backfill("s", asked);
-    world.backfillSteps.open(1).forEach(world.backfillSteps::take);
+    world.store.backfillSteps().open(1).forEach(world.store.backfillSteps()::take);
     assertThat(backfilled("PENDING")).isEqualTo("" + WAITING);
   }
 
@@ -54,7 +54,7 @@ class CronBesideBackfillTest {
             .formatted(start, state));
   }
 
-  /** What became of the nominal times of the schedule itself. */
+  /** The outcomes of the schedule's own nominal times. */
   private String own() {
     return world.value(
         """
@@ -78,8 +78,7 @@ class CronBesideBackfillTest {
     "QUEUE, PENDING PENDING, COMPLETED PENDING PENDING",
     "CANCEL_PREVIOUS, CANCELLED PENDING, CANCELLED CANCELLED PENDING"
   })
-  void a_backfill_neither_stops_its_schedule_nor_is_stopped_by_it(
-      String rule, String two, String three) {
+  void a_backfill_and_its_schedule_do_not_block_each_other(String rule, String two, String three) {
     TestSchedule.every("s", Duration.ofMinutes(1))
         .with("overlap", rule)
         .with("anchor", start.minus(Duration.ofDays(1)))
@@ -98,7 +97,7 @@ class CronBesideBackfillTest {
 
   @ParameterizedTest
   @CsvSource({"SKIP", "CANCEL_PREVIOUS"})
-  void how_the_tasks_of_a_backfill_ended_is_noted_all_the_same(String rule) {
+  void outcomes_of_backfilled_tasks_are_recorded(String rule) {
     TestSchedule.every("s", Duration.ofMinutes(1))
         .with("overlap", rule)
         .with("anchor", start.minus(Duration.ofDays(1)))

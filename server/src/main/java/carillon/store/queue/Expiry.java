@@ -1,0 +1,134 @@
+package carillon.store.queue;
+
+import static java.util.stream.Collectors.joining;
+
+import carillon.model.Partition;
+import carillon.model.task.TaskState;
+import carillon.store.catalog.Partitions;
+import carillon.store.db.Db;
+import carillon.store.db.Sql;
+import carillon.store.db.Transitions;
+import carillon.store.db.Tx;
+import java.time.LocalDate;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/** Ends tasks that were not started in time, and tasks cancelled in SQL while they ran. */
+public final class Expiry {
+
+  private static final int PASSES_PER_FULL_PASS = 10;
+
+  /** Partitions per statement: the statement locks all of them. */
+  private static final int MAX_PARTITIONS = 16;
+
+  private final Db db;
+  private final Partitions partitions;
+  private final AtomicInteger passes = new AtomicInteger();
+
+  public Expiry(Db db, Partitions partitions) {
+    this.db = db;
+    this.partitions = partitions;
+  }
+
+  private static final String EXPIRE =
+      """
+      /* Expiry.expire */
+      WITH late AS MATERIALIZED (
+          SELECT t.tenant, t.id
+          FROM carillon.task_{partition} t
+          WHERE t.expires_at <= (SELECT clock_timestamp())
+            AND t.ready_at IS NOT NULL
+            AND t.attempt = 0
+          ORDER BY t.expires_at
+          LIMIT ?
+          FOR UPDATE OF t SKIP LOCKED
+      ), expired AS (
+          UPDATE carillon.task_{partition} t
+          SET state = 'EXPIRED',
+              ready_at = NULL,
+              finished_at = clock_timestamp(),
+              version = t.version + 1
+          FROM late
+          WHERE t.tenant = late.tenant
+            AND t.id = late.id
+            AND t.state = 'PENDING'
+          RETURNING t.tenant, t.id, t.partition, t.lane, t.attempt, t.fence
+      ), trail AS (
+          INSERT INTO carillon.transition_{partition} (tenant, task, partition, at, from_state, to_state, fence, who)
+          SELECT tenant, id, partition, clock_timestamp(), 'PENDING', 'EXPIRED', fence, 'carillon'
+          FROM expired
+      )
+      SELECT id, lane, attempt
+      FROM expired
+      """;
+
+  // Reads the parent table, so that one query finds the partitions with late tasks. The days are
+  // literals: the planner leaves out all other partitions before they are locked.
+  private static final String LATE_PARTITIONS =
+      """
+      /* Expiry.latePartitions */
+      SELECT DISTINCT partition
+      FROM (
+          SELECT partition
+          FROM carillon.task
+          WHERE partition = ANY ('{{days}}'::date[])
+            AND expires_at <= (SELECT clock_timestamp())
+            AND ready_at IS NOT NULL
+            AND attempt = 0
+          ORDER BY expires_at
+          LIMIT ?
+      ) late
+      """;
+
+  /**
+   * Makes the planner use the index on expires_at. If the queue was empty when statistics were
+   * taken, it prefers to read the whole queue and sort it.
+   */
+  private static final String USE_EXPIRY_INDEX =
+      """
+      /* Expiry.useExpiryIndex */
+      SET LOCAL enable_sort = off
+      """;
+
+  /**
+   * Expires tasks in all lanes and returns how many. No task expires before it is due, so only open
+   * partitions are read, and most old ones in every tenth pass only.
+   */
+  public int expireDue(int limit) {
+    List<Partition> open = partitions.openNow(passes.getAndIncrement() % PASSES_PER_FULL_PASS == 0);
+    int expired = 0;
+    for (int from = 0; from < open.size(); from += MAX_PARTITIONS) {
+      List<Partition> next = open.subList(from, Math.min(open.size(), from + MAX_PARTITIONS));
+      for (Partition partition : db.inTransaction(tx -> latePartitions(tx, next, limit))) {
+        expired += db.inTransaction(tx -> expire(tx, partition, limit));
+      }
+    }
+    return expired;
+  }
+
+  private static List<Partition> latePartitions(Tx tx, List<Partition> partitions, int limit) {
+    tx.update(USE_EXPIRY_INDEX);
+    String days =
+        partitions.stream().map(partition -> partition.day().toString()).collect(joining(","));
+    return tx.query(
+        LATE_PARTITIONS.replace("{days}", days),
+        row -> new Partition(row.getObject("partition", LocalDate.class)),
+        limit);
+  }
+
+  private static int expire(Tx tx, Partition partition, int limit) {
+    tx.update(USE_EXPIRY_INDEX);
+    List<Transitions.Moved> expired =
+        tx.query(
+            Sql.forPartition(EXPIRE, partition),
+            row -> Sql.moved(row, TaskState.PENDING, TaskState.EXPIRED),
+            limit);
+    tx.moved(expired);
+    return expired.size();
+  }
+
+  /** Cancels tasks whose cancel was requested in SQL while they ran; returns the request count. */
+  public int applyCancelRequests(int limit) {
+    return db.inTransaction(tx -> CancelRequests.apply(tx, limit));
+  }
+}

@@ -1,0 +1,132 @@
+package carillon.store.queue;
+
+import carillon.model.Partition;
+import carillon.model.task.DayRange;
+import carillon.store.catalog.Partitions;
+import carillon.store.db.Db;
+import carillon.store.db.Sql;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Reads the earliest waiting task of every lane into the {@link Agenda}. It finds the tasks that no
+ * hint has announced. A process has one, shared by its engine and its API.
+ */
+public final class QueueSweep {
+
+  private static final int SWEEPS_PER_FULL_SWEEP = 10;
+  private static final int SWEEPS_PER_FULL_SWEEP_WITHOUT_HINTS = 2;
+
+  /** Every sweep reads a partition from this long before its day. */
+  private static final Duration BEFORE_ITS_DAY = Duration.ofMinutes(1);
+
+  private final Db db;
+  private final Partitions partitions;
+  private final Agenda agenda;
+  private final AtomicInteger sweeps = new AtomicInteger();
+  private volatile int sweepsPerFullSweep = SWEEPS_PER_FULL_SWEEP;
+  private @Nullable Long sweptAt; // guarded by this
+  private volatile Set<Partition> open = Set.of(); // at the last sweep
+  private volatile Set<Partition> swept = Set.of(); // those of them that were swept since they opened
+
+  public QueueSweep(Db db, Partitions partitions, Agenda agenda) {
+    this.db = db;
+    this.partitions = partitions;
+    this.agenda = agenda;
+  }
+
+  /** Makes every second sweep a full one, because other nodes send this one no hints. */
+  public void sweepWithoutHints() {
+    sweepsPerFullSweep = SWEEPS_PER_FULL_SWEEP_WITHOUT_HINTS;
+  }
+
+  /** Whether the last sweep found this partition open, so that tasks in it may be due. */
+  public boolean isOpen(Partition partition) {
+    return open.contains(partition);
+  }
+
+  /** Sweeps unless this process did so within the interval. */
+  public void sweepAfter(Duration interval, Instant openBy) {
+    synchronized (this) {
+      long now = System.nanoTime();
+      if (sweptAt != null && now - sweptAt < interval.toNanos()) {
+        return;
+      }
+      sweptAt = now;
+    }
+    sweep(openBy);
+  }
+
+  /**
+   * Adds the head of every lane to the agenda, in the partitions that are open by then. Partitions
+   * before yesterday, and those opened before their day, are read when they are new here, when
+   * something in them is known to be due, and otherwise in full sweeps only: the process that makes
+   * a task due there adds it to its agenda and, in another node's lane, sends that node a hint.
+   */
+  public void sweep(Instant openBy) {
+    Partition yesterday = Partition.of(openBy.minus(Duration.ofDays(1)));
+    Partition today = Partition.of(openBy.plus(BEFORE_ITS_DAY));
+    Set<Partition> shared =
+        new HashSet<>(DayRange.sharedAt(openBy)); // may have tasks of today as well
+    shared.addAll(DayRange.sharedAt(openBy.minus(Duration.ofDays(1))));
+    Set<Partition> due = agenda.partitionsDueBy(openBy);
+    boolean isFull = sweeps.getAndIncrement() % sweepsPerFullSweep == 0;
+    List<Partition> opened = partitions.open(openBy);
+    Set<Partition> before = swept;
+    Set<Partition> all = Set.copyOf(opened);
+    open = all;
+    for (Partition partition : opened) {
+      boolean isRecent =
+          shared.contains(partition)
+              || (partition.compareTo(yesterday) >= 0 && partition.compareTo(today) <= 0);
+      // A new partition is always read: hints about it were ignored until it was seen to be open.
+      if (isFull || isRecent || due.contains(partition) || !before.contains(partition)) {
+        sweepPartition(partition);
+      }
+    }
+    swept = all;
+  }
+
+  // Jumps from lane to lane in the index.
+  private static final String SWEEP =
+      """
+      /* QueueSweep.sweepPartition */
+      WITH RECURSIVE head AS (
+          (SELECT lane, ready_at
+           FROM carillon.task_{partition}
+           WHERE ready_at IS NOT NULL
+           ORDER BY lane, ready_at
+           LIMIT 1)
+          UNION ALL
+          SELECT next.lane, next.ready_at
+          FROM head
+          CROSS JOIN LATERAL (
+              SELECT lane, ready_at
+              FROM carillon.task_{partition}
+              WHERE ready_at IS NOT NULL
+                AND lane > head.lane
+              ORDER BY lane, ready_at
+              LIMIT 1
+          ) next
+      )
+      SELECT lane, ready_at
+      FROM head
+      """;
+
+  private void sweepPartition(Partition partition) {
+    agenda.swept(
+        partition,
+        db.autoCommit(
+            tx ->
+                tx.query(
+                    Sql.forPartition(SWEEP, partition),
+                    row ->
+                        new Agenda.Entry(
+                            partition, row.getInt("lane"), Sql.requiredInstant(row, "ready_at")))));
+  }
+}
