@@ -8,6 +8,7 @@ export default [
     linterOptions: { reportUnusedDisableDirectives: 'error' },
     rules: {
       eqeqeq: 'error',
+      'max-len': ['error', { code: 120, ignoreRegExpLiterals: true }],
       'no-implicit-globals': 'error',
       'no-unused-vars': ['error', { argsIgnorePattern: '^_', ignoreRestSiblings: true }],
       'no-var': 'error',
@@ -21,7 +22,7 @@ export default [
     },
   },
   {
-    // The one classic script: it sets the theme before anything is drawn.
+    // The only classic script: it sets the theme before the first paint.
     files: ['**/ui/theme.js'],
     languageOptions: { sourceType: 'script' },
   },

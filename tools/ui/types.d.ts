@@ -1,11 +1,11 @@
-// What the dashboard uses and TypeScript does not know by itself.
+// Declarations of what the dashboard uses and TypeScript does not have.
 
 /** The library as one script: it sets the global `Chart`. */
 declare module '*/chart.umd.min.js' {}
 
 declare var Chart: typeof import('chart.js').Chart;
 
-/** Named here: an import in a comment of a module would look like one that a browser follows. */
+/** Here, because UiTest follows imports in the comments of modules too. */
 type ChartOptions = import('chart.js').ChartOptions;
 
 interface JSON {

@@ -1,9 +1,9 @@
-// The one way to the server: adds the key and the tenant, turns refusals into Problems.
+// Every call to the server goes through here: adds the key and the tenant, turns errors into Problems.
 
 const KEY = 'carillon.key';
 const TENANT = 'carillon.tenant';
 const TENANT_NAME = /^[a-z0-9][a-z0-9-]{0,62}$/;
-const PATIENCE = 30_000;
+const REQUEST_TIMEOUT = 30_000;
 
 /**
  * @typedef {object} CallOptions
@@ -14,17 +14,17 @@ const PATIENCE = 30_000;
  * @typedef {{data: any, etag: string | null, status: number}} Reply
  */
 
-/** What the server (or the network) answered instead of what was asked for. */
+/** An error of the server or of the network. */
 export class Problem extends Error {
   /**
-   * @param {number} status 0 if there was no answer
+   * @param {number} status 0 if there was no response
    * @param {any} [body] the problem as the API describes it
    */
   constructor(status, body = {}) {
-    super(body.detail ?? body.title ?? `the server answered ${status}`);
+    super(body.detail ?? body.title ?? `HTTP ${status}`);
     this.status = status;
     this.code = body.code ?? '';
-    this.title = body.title ?? (status ? `Refused with ${status}` : 'The server cannot be reached');
+    this.title = body.title ?? (status ? `Request failed (HTTP ${status})` : 'Cannot reach the server');
     this.detail = body.detail ?? '';
     /** @type {{pointer: string, code: string, detail: string}[]} */
     this.errors = Array.isArray(body.errors) ? body.errors : [];
@@ -32,20 +32,18 @@ export class Problem extends Error {
   }
 }
 
-/** Whether it may be otherwise in a moment: the server was away, or had too much to do. */
-export const mayPass = (e) => e?.status === 0 || e?.status === 429 || e?.status >= 500;
+/** Whether the same call may succeed soon: the server was unreachable or overloaded. */
+export const isTransient = (e) => e?.status === 0 || e?.status === 429 || e?.status >= 500;
 
-/** Whether the answer stays the same, however often one asks: not there, or not for this key. */
+/** Whether repeating the call is pointless: not found, or not allowed for this key. */
 export const isFinal = (e) => e?.status === 403 || e?.status === 404;
 
-/** What a 412 means to somebody with a form, and what to do; other mistakes are as they were. */
+/** Explains a 412 to the user of a form; other errors are returned unchanged. */
 export const stale = (e, next) =>
-  e.status === 412
-    ? new Problem(412, { title: 'Somebody else changed it meanwhile', detail: `Nothing was saved. ${next}` })
-    : e;
+  e.status === 412 ? new Problem(412, { title: 'Changed by someone else', detail: `Nothing was saved. ${next}` }) : e;
 
 /**
- * Puts values into a path, each of them encoded: path`/v1/tasks/${id}`.
+ * A path with encoded values: path`/v1/tasks/${id}`.
  *
  * @param {TemplateStringsArray} strings
  * @param {...(string | number)} values
@@ -54,7 +52,7 @@ export const path = (strings, ...values) =>
   strings.reduce((text, part, i) => text + encodeURIComponent(values[i - 1]) + part);
 
 /**
- * The query of a URL from an object or URLSearchParams; what is empty is left out.
+ * The query of a URL from an object or URLSearchParams; empty values are left out.
  *
  * @param {URLSearchParams | Record<string, any>} [query]
  */
@@ -65,10 +63,10 @@ export const search = (query = {}) => {
 };
 
 /**
- * Tells 'changed' when somebody signs in or out or the tenant is another one, and 'tenants' when
- * there are others.
+ * Dispatches 'changed' after a sign-in, a sign-out or a switch of the tenant, and 'tenants' when the
+ * list of tenants has changed.
  *
- * Calls answer `{data, etag, status}` or throw a Problem.
+ * Calls return `{data, etag, status}` or throw a Problem.
  */
 class Api extends EventTarget {
   #key = sessionStorage.getItem(KEY);
@@ -76,19 +74,19 @@ class Api extends EventTarget {
   /** @type {Promise<any> | null} */
   #me = null;
   /**
-   * Who is signed in, as GET /v1/me said last; null before.
+   * The caller as GET /v1/me returned it last; null before.
    *
    * @type {any}
    */
   caller = null;
-  /** Why nobody is signed in any more, for the sign-in page. */
-  farewell = '';
+  /** Why the user was signed out, for the sign-in page. */
+  signOutReason = '';
 
   get signedIn() {
     return this.#key !== null;
   }
 
-  /** The tenant that is looked at. */
+  /** The current tenant. */
   get tenant() {
     return this.#tenant || this.caller?.tenant || '';
   }
@@ -100,18 +98,18 @@ class Api extends EventTarget {
     this.#changed();
   }
 
-  /** The tenant that was chosen, if it was: what the header Carillon-Tenant says. */
+  /** The tenant that was chosen, for the header Carillon-Tenant; empty if none was. */
   get actsOn() {
     return this.#tenant;
   }
 
-  /** Throws a Problem unless there is a tenant of that name and the key may see it. */
-  async mustSee(name) {
+  /** Throws a Problem unless the tenant exists and the key has access to it. */
+  async requireTenant(name) {
     if (!TENANT_NAME.test(name)) throw new Problem(404);
     await this.#call('GET', '/v1/me', undefined, { headers: { 'Carillon-Tenant': name } });
   }
 
-  /** Tries the key and keeps it, in this tab only, if the server knows it. */
+  /** Signs in if the server accepts the key, which is kept in this tab only. */
   async signIn(key) {
     this.#key = key;
     this.#tenant = '';
@@ -120,34 +118,34 @@ class Api extends EventTarget {
       await this.me(true);
     } catch (e) {
       this.#key = null;
-      this.farewell = '';
+      this.signOutReason = '';
       throw e;
     }
     sessionStorage.setItem(KEY, key);
-    this.farewell = '';
+    this.signOutReason = '';
     this.#changed();
   }
 
-  signOut(farewell = '') {
+  signOut(signOutReason = '') {
     if (!this.signedIn) return;
     this.#key = null;
     this.#me = null;
     this.#tenant = '';
     this.caller = null;
-    this.farewell = farewell;
+    this.signOutReason = signOutReason;
     sessionStorage.removeItem(KEY);
     sessionStorage.removeItem(TENANT);
     this.#changed();
   }
 
-  /** GET /v1/me, asked once. */
+  /** GET /v1/me, once. */
   me(again = false) {
     if (again || this.#me === null) {
       this.#me = this.get('/v1/me').then(
         ({ data }) => (this.caller = data),
         (e) => {
           this.#me = null;
-          if (e.status === 404 && this.#tenant) this.tenant = ''; // it is gone
+          if (e.status === 404 && this.#tenant) this.tenant = ''; // the tenant was deleted
           throw e;
         },
       );
@@ -204,7 +202,7 @@ class Api extends EventTarget {
   }
 
   /**
-   * The answer itself, for streams; throws a Problem unless it is a success.
+   * The response itself, for streams; throws a Problem unless it is a success.
    *
    * @param {string} path
    * @param {{method?: string, body?: unknown, headers?: Record<string, string>, signal?: AbortSignal}} [options]
@@ -215,9 +213,9 @@ class Api extends EventTarget {
     /** @type {Record<string, string>} */
     const all = { Authorization: `Bearer ${this.#key}`, ...chosen, ...headers };
     if (body !== undefined) all['Content-Type'] = 'application/json';
-    let answer;
+    let response;
     try {
-      answer = await fetch(path, {
+      response = await fetch(path, {
         method,
         headers: all,
         body: body === undefined ? undefined : JSON.stringify(body),
@@ -231,13 +229,13 @@ class Api extends EventTarget {
       const timedOut = e.name === 'TimeoutError';
       throw new Problem(0, {
         code: 'unreachable',
-        detail: timedOut ? 'it did not answer in time' : 'is it running, and is the network up?',
+        detail: timedOut ? 'The request timed out.' : 'Check that the server is running and that you are online.',
       });
     }
-    if (answer.ok) return answer;
-    const problem = new Problem(answer.status, await answer.json().catch(() => ({})));
-    if (answer.status === 401) {
-      this.signOut('The server does not know this key: it has expired, was revoked, or never was. Sign in again.');
+    if (response.ok) return response;
+    const problem = new Problem(response.status, await response.json().catch(() => ({})));
+    if (response.status === 401) {
+      this.signOut('This API key is invalid, expired or revoked. Sign in again.');
     }
     throw problem;
   }
@@ -250,18 +248,18 @@ class Api extends EventTarget {
    * @returns {Promise<Reply>}
    */
   async #call(method, path, body, { ifMatch, signal, headers = {} } = {}) {
-    const limit = AbortSignal.timeout(PATIENCE);
-    const answer = await this.open(path, {
+    const limit = AbortSignal.timeout(REQUEST_TIMEOUT);
+    const response = await this.open(path, {
       method,
       body,
       headers: ifMatch ? { ...headers, 'If-Match': ifMatch } : headers,
       signal: signal ? AbortSignal.any([signal, limit]) : limit,
     });
-    const text = await answer.text();
+    const text = await response.text();
     return {
       data: text === '' ? null : JSON.parse(text),
-      etag: answer.headers.get('ETag'),
-      status: answer.status,
+      etag: response.headers.get('ETag'),
+      status: response.status,
     };
   }
 
@@ -271,34 +269,3 @@ class Api extends EventTarget {
 }
 
 export const api = new Api();
-
-const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
-
-/**
- * The same call for a shell, with the key from the environment: it is never shown.
- *
- * @param {string} method
- * @param {string} path
- * @param {unknown} [body]
- */
-export const curl = (method, path, body) => {
-  const lines = [method === 'GET' ? 'curl -sS' : `curl -sS -X ${method}`];
-  lines.push(`-H "Authorization: Bearer $CARILLON_KEY"`);
-  if (api.actsOn) lines.push(`-H ${quoted(`Carillon-Tenant: ${api.actsOn}`)}`);
-  if (body !== undefined) {
-    lines.push(`-H 'Content-Type: application/json'`, `-d ${quoted(JSON.stringify(body, null, 2))}`);
-  }
-  lines.push(quoted(location.origin + path));
-  return lines.join(' \\\n  ');
-};
-
-/**
- * The same if the key may do it: nobody is taught a command that is refused.
- *
- * @param {string} permission
- * @param {Parameters<typeof curl>} call
- */
-export const curlIf = (permission, ...call) => (api.may(permission) ? curl(...call) : null);
-
-/** A type for an example: one of those that the key is limited to, if it is. */
-export const ownType = (name) => (api.caller?.types?.length > 0 ? api.caller.types[0] : name);

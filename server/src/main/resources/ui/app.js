@@ -1,32 +1,20 @@
-// The frame around every page: navigation, tenant, theme, keys, sign-in.
+// The frame around every page: top bar, sign-in, keyboard shortcuts, the tenant of the address.
 
 import { LitElement, html, nothing } from 'lit';
-import { Problem, api, isFinal, mayPass } from './api.js';
+import { Problem, api, isFinal, isTransient } from './api.js';
 import { live } from './live.js';
-import { PLACES, href, load, ofTenant, read } from './router.js';
-import { choices, confirmed, problem, toast } from './parts.js';
-import { shortcuts } from './keys.js';
+import { PLACES, load, ofTenant, read } from './router.js';
+import { confirm, problem, toast } from './parts.js';
+import { shortcuts } from './shortcuts.js';
+import { keepTheme, keptTheme, topBar } from './top-bar.js';
 import './sign-in.js';
 
-const AGAIN = 5_000;
-const TENANTS = 30_000;
-const RELOADED = 'carillon.reloaded';
-const BETWEEN_RELOADS = 30_000;
+const RETRY_DELAY = 5_000;
+const TENANTS_INTERVAL = 30_000;
+const RELOADED_AT = 'carillon.reloaded';
+const MIN_BETWEEN_RELOADS = 30_000;
 
-const THEMES = { auto: 'Auto', light: 'Light', dark: 'Dark' };
-
-const LIVE = {
-  live: ['live', 'Live', 'Numbers and tasks change here as they do on the server'],
-  polling: ['slow', 'Every 10 s', 'The server gives no stream now; it is asked every 10 seconds'],
-  reconnecting: ['slow', 'Connecting', 'Connecting to the server'],
-  paused: ['off', 'Paused', 'Paused while this tab was hidden'],
-  offline: ['off', 'Offline', 'The server cannot be reached; what is shown may be old'],
-};
-
-const keptTheme = () => {
-  const kept = localStorage.getItem('carillon.theme');
-  return kept in THEMES ? kept : 'auto';
-};
+const ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone;
 
 /** The application. */
 class App extends LitElement {
@@ -39,7 +27,7 @@ class App extends LitElement {
     menu: { state: true },
   };
 
-  /** The tenant that an address named last and the key may not see. */
+  /** The tenant of the last address that the key has no access to. */
   #refused = '';
   #turn = 0;
   #again = null;
@@ -69,9 +57,9 @@ class App extends LitElement {
     api.addEventListener('tenants', () => this.#loadTenants());
     live.on('state', () => this.requestUpdate());
     live.onReturn(() => this.error && !this.page && this.#retry());
-    // Others make tenants, too: who has just done so elsewhere comes back to this window.
+    // A tenant may have been created in another window.
     addEventListener('focus', () => this.#loadTenants());
-    setInterval(() => document.hidden || this.#loadTenants(), TENANTS);
+    setInterval(() => document.hidden || this.#loadTenants(), TENANTS_INTERVAL);
     shortcuts({ places: () => this.#places() });
     this.#begin();
   }
@@ -80,34 +68,35 @@ class App extends LitElement {
     if (changed.has('tenants') || changed.has('route')) this.#nameTenant();
   }
 
-  /** Who chose another tenant looks at it under another address. */
+  /** Puts the tenant that was chosen into the address, as a step of its own in the history. */
   #address() {
     if (api.actsOn && read(location.hash).tenant !== api.actsOn) {
       history.pushState(null, '', ofTenant(location.hash, api.actsOn));
     }
   }
 
-  /** Puts the tenant into the address, where there is another that could be meant. */
+  /** Puts the current tenant into the address where there is more than one. */
   #nameTenant() {
     if (this.tenants.length > 1 && api.tenant && !read(location.hash).tenant) {
       history.replaceState(null, '', ofTenant(location.hash, api.tenant));
     }
   }
 
-  /** Looks at the tenant that the address names, or says why not. */
+  /** Switches to the tenant that the address names, or shows why that is not possible. */
   async #follow(tenant) {
     this.page = null;
     this.error = null;
-    const isOver = () => !api.signedIn || this.route.tenant !== tenant; // not asked for any more
+    const isOver = () => !api.signedIn || this.route.tenant !== tenant; // navigated away
     try {
-      await api.mustSee(tenant);
-      if (!isOver()) api.tenant = tenant; // begins anew
+      await api.requireTenant(tenant);
+      if (!isOver()) api.tenant = tenant; // starts over
     } catch (e) {
       if (isOver()) return;
       if (isFinal(e)) {
         this.#refused = tenant;
-        const detail = `The address names it. It was removed, or it takes another key; you look at ${api.tenant}.`;
-        this.error = new Problem(e.status, { title: `This key sees no tenant “${tenant}”`, detail });
+        const detail =
+          'The tenant in this link does not exist, or your key has no access to it. ' + `Showing ${api.tenant}.`;
+        this.error = new Problem(e.status, { title: `No access to tenant “${tenant}”`, detail });
       } else {
         this.#wait(e);
       }
@@ -118,7 +107,7 @@ class App extends LitElement {
     return PLACES.filter((place) => !place.permission || api.may(place.permission));
   }
 
-  /** Somebody signed in or out, or looks at another tenant: everything anew. */
+  /** Starts over after a sign-in, a sign-out or a switch to another tenant. */
   async #begin() {
     const turn = ++this.#turn;
     clearTimeout(this.#again);
@@ -138,20 +127,20 @@ class App extends LitElement {
       if (turn === this.#turn) this.#wait(e);
       return;
     }
-    if (turn !== this.#turn) return; // changed again meanwhile
+    if (turn !== this.#turn) return; // another start has begun
     live.start();
     this.#loadTenants();
     await this.#navigate();
   }
 
-  /** Says why nothing is shown, and begins again by itself where that may help. */
+  /** Shows the error, and retries by itself if it is transient. */
   #wait(e) {
     this.error = e;
     clearTimeout(this.#again);
-    if (mayPass(e)) this.#again = setTimeout(() => this.#begin(), AGAIN);
+    if (isTransient(e)) this.#again = setTimeout(() => this.#begin(), RETRY_DELAY);
   }
 
-  /** For the select in the header only: no page waits for it, or fails with it. */
+  /** For the select of the top bar only: no page waits for it or fails with it. */
   async #loadTenants() {
     if (!api.may('TENANTS')) return;
     clearTimeout(this.#tenantsAgain);
@@ -162,7 +151,7 @@ class App extends LitElement {
       if (!isOver()) this.tenants = data.items.map((tenant) => tenant.name);
     } catch {
       clearTimeout(this.#tenantsAgain);
-      this.#tenantsAgain = setTimeout(() => isOver() || this.#loadTenants(), AGAIN);
+      this.#tenantsAgain = setTimeout(() => isOver() || this.#loadTenants(), RETRY_DELAY);
     }
   }
 
@@ -171,13 +160,13 @@ class App extends LitElement {
     this.route = read(location.hash);
     this.menu = false;
     if (!api.signedIn || !api.caller) return;
-    clearTimeout(this.#again); // who goes elsewhere is not called back
+    clearTimeout(this.#again);
     const { page, tag, path, params, query, tenant } = this.route;
     if (tenant && tenant !== api.tenant) {
       if (tenant !== this.#refused || !this.error) await this.#follow(tenant);
       return;
     }
-    // The same page with another query is not made anew: it keeps what it knows.
+    // The same page with another query is kept, with what it has loaded.
     if (this.page && before.path === path) {
       this.page.query = query;
       return;
@@ -186,13 +175,13 @@ class App extends LitElement {
       await load(page);
     } catch {
       this.page = null;
-      this.error = Object.assign(new Error('Is the server running? As soon as it answers, this is tried again.'), {
+      this.error = Object.assign(new Error('Cannot reach the server. Retrying automatically.'), {
         title: 'This page could not be loaded',
         isOfScript: true,
       });
       return;
     }
-    if (this.route.path !== path) return; // somebody was faster
+    if (this.route.path !== path) return; // navigated again meanwhile
     const element = /** @type {import('./page.js').Page} */ (document.createElement(tag));
     element.params = params;
     element.query = query;
@@ -204,15 +193,9 @@ class App extends LitElement {
     element.focusHeading();
   }
 
-  #setTheme(theme) {
-    this.theme = theme;
-    localStorage.setItem('carillon.theme', theme);
-    document.dispatchEvent(new Event('themechoice'));
-  }
-
   async #signOut() {
-    if (await confirmed({ title: 'Sign out?', body: 'The key is forgotten by this tab.', action: 'Sign out' })) {
-      history.replaceState(null, '', ofTenant(location.hash, '')); // whoever comes next may have another
+    if (await confirm({ title: 'Sign out?', body: 'Removes the API key from this tab.', action: 'Sign out' })) {
+      history.replaceState(null, '', ofTenant(location.hash, '')); // the next key may be of another
       api.signOut();
       toast('Signed out');
     }
@@ -221,18 +204,35 @@ class App extends LitElement {
   render() {
     if (!api.signedIn) return html`<main id="main"><c-sign-in></c-sign-in></main>`;
     return html`
-      <a class="skip" href="#main" @click=${this.#skip}>Skip to the page</a>
-      ${this.#header()}
+      <a class="skip" href="#main" @click=${this.#skip}>Skip to content</a>
+      ${this.#topBar()}
       <main id="main" tabindex="-1">${problem(this.error)} ${this.page ?? this.#tryAgain()}</main>
+      <footer class="zone"><small>Times in ${ZONE}</small></footer>
     `;
   }
 
-  /** A script that could not be fetched once is not fetched again by browsers until the tab is loaded anew. */
+  #topBar() {
+    return topBar({
+      place: this.route.place,
+      places: this.#places(),
+      isOpen: this.menu,
+      setOpen: (isOpen) => (this.menu = isOpen),
+      tenants: this.tenants,
+      theme: this.theme,
+      setTheme: (theme) => {
+        this.theme = theme;
+        keepTheme(theme);
+      },
+      signOut: () => this.#signOut(),
+    });
+  }
+
+  /** Browsers do not fetch a script again that failed once, until the tab is reloaded. */
   #retry() {
     if (!this.error.isOfScript) {
       this.#navigate();
-    } else if (Date.now() - Number(sessionStorage.getItem(RELOADED) ?? 0) > BETWEEN_RELOADS) {
-      sessionStorage.setItem(RELOADED, String(Date.now()));
+    } else if (Date.now() - Number(sessionStorage.getItem(RELOADED_AT) ?? 0) > MIN_BETWEEN_RELOADS) {
+      sessionStorage.setItem(RELOADED_AT, String(Date.now()));
       location.reload();
     }
   }
@@ -243,76 +243,10 @@ class App extends LitElement {
     return html`<button type="button" class="small" @click=${again}>Try again</button>`;
   }
 
-  // The hash is the router's, so the link cannot have one.
+  // The hash belongs to the router, so a plain link to #main would navigate.
   #skip(event) {
     event.preventDefault();
     document.getElementById('main').focus();
-  }
-
-  #header() {
-    const [tone, label, title] = LIVE[live.state];
-    return html`<header class="top">
-      <a class="brand" href=${href('overview')} aria-label="Carillon, overview">
-        <img src="/ui/icon.svg" alt="" width="22" height="22" /><span>Carillon</span>
-      </a>
-      <button
-        type="button"
-        class="menu quiet"
-        aria-expanded=${this.menu}
-        aria-controls="places"
-        @click=${() => (this.menu = !this.menu)}
-      >
-        ${this.route.place.label} ▾
-      </button>
-      <nav id="places" class="places ${this.menu ? 'open' : ''}" aria-label="Pages">
-        ${this.#places().map(
-          (place) =>
-            html`<a
-              href=${href(place.name)}
-              aria-current=${place === this.route.place ? 'page' : nothing}
-              @click=${() => (this.menu = false)}
-              >${place.label}</a
-            >`,
-        )}
-      </nav>
-      <div class="tools">
-        <span class="live live-${tone}" role="status" title=${title}><span aria-hidden="true"></span>${label}</span>
-        ${this.#tenant()} ${this.#themes()}
-        <button
-          type="button"
-          class="quiet small"
-          title=${`Signed in as ${api.caller?.name ?? ''}`}
-          @click=${this.#signOut}
-        >
-          Sign out
-        </button>
-      </div>
-    </header>`;
-  }
-
-  #tenant() {
-    if (this.tenants.length < 2) return html`<span class="tenant" title="Tenant">${api.tenant}</span>`;
-    // One that is not (or no longer) listed is acted on all the same, so it is named.
-    const names = this.tenants.includes(api.tenant) ? this.tenants : [api.tenant, ...this.tenants];
-    return html`<select
-      class="small"
-      aria-label="Tenant"
-      title="Tenant"
-      @change=${(e) => {
-        api.tenant = e.target.value;
-      }}
-    >
-      ${choices(
-        names.map((name) => [name, name]),
-        api.tenant,
-      )}
-    </select>`;
-  }
-
-  #themes() {
-    return html`<select class="small" aria-label="Theme" title="Theme" @change=${(e) => this.#setTheme(e.target.value)}>
-      ${choices(Object.entries(THEMES), this.theme)}
-    </select>`;
   }
 }
 customElements.define('c-app', App);

@@ -1,4 +1,4 @@
-// Shows /openapi.json. All text goes in as text, never as markup.
+// Shows /openapi.json. All text is inserted as text, never as markup.
 
 const make = (tag, text, ...children) => {
   const element = document.createElement(tag);
@@ -36,24 +36,24 @@ const operation = (api, path, method, spec) => {
   if (parameters.length > 0) {
     section.append(
       table(
-        ['parameter', 'in', 'meaning'],
+        ['Parameter', 'In', 'Description'],
         parameters.map((p) => [p.name, p.in, p.description ?? '']),
       ),
     );
   }
   const body = spec.requestBody?.content?.['application/json']?.schema;
   if (body) {
-    section.append(table(['field', 'type', 'meaning'], fieldsOf(api, body)));
+    section.append(table(['Field', 'Type', 'Description'], fieldsOf(api, body)));
   }
-  const answers = Object.entries(spec.responses).map(([status, each]) => [status, resolve(api, each).description]);
-  section.append(table(['status', 'means'], answers));
+  const responses = Object.entries(spec.responses).map(([status, each]) => [status, resolve(api, each).description]);
+  section.append(table(['Status', 'Description'], responses));
   return section;
 };
 
 const show = (api) => {
   document.getElementById('about').textContent = api.info.description;
   const main = document.getElementById('docs');
-  main.replaceChildren(make('h2', 'Calls'));
+  main.replaceChildren(make('h2', 'Endpoints'));
   for (const [path, item] of Object.entries(api.paths)) {
     for (const [method, spec] of Object.entries(item)) {
       main.append(operation(api, path, method, spec));
@@ -68,5 +68,5 @@ const show = (api) => {
   if (location.hash) document.getElementById(location.hash.slice(1))?.scrollIntoView();
 };
 
-const answer = await fetch('/openapi.json');
-show(await answer.json());
+const response = await fetch('/openapi.json');
+show(await response.json());

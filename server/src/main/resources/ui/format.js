@@ -1,4 +1,4 @@
-// How things are written: times in the viewer's zone with UTC on hover, numbers, states.
+// Formats times (in the browser's zone, with UTC on hover), durations, numbers and states.
 
 import { LitElement, html } from 'lit';
 
@@ -33,29 +33,29 @@ const element = (iso, text) => {
   return at ? html`<time datetime=${at.toISOString()} title=${utc(at)}>${text(at)}</time>` : NONE;
 };
 
-/** The same as an element, with UTC on hover. */
+/** A time as an element, with UTC on hover. */
 export const time = (iso) => element(iso, () => timeText(iso));
 
-/** With the day even if that is today: for the ends of a range, which may be of different days. */
+/** A time with its day even if that is today: for the ends of a range. */
 export const datedTime = (iso) => element(iso, (at) => `${day(at)} ${clock(at)}`);
 
-/** An instant as a field of type datetime-local wants it, in the viewer's zone. */
+/** An instant as the value of a datetime-local input, in the browser's zone. */
 export const localTime = (iso) => {
   const at = parse(iso);
   return at ? `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}T${clock(at)}` : '';
 };
 
-/** And back; empty if it is none. */
+/** The instant of a datetime-local input; empty if it has none. */
 export const instant = (local) => parse(local)?.toISOString() ?? '';
 
 /** @type {[number, string][]} seconds */
 const STEPS = [
   [86_400, 'd'],
   [3_600, 'h'],
-  [60, 'min'],
+  [60, 'm'],
 ];
 
-/** 7265 -> '2 h 1 min'; the two largest parts. */
+/** 7265 -> '2 h 1 m'; the two largest parts. */
 export const span = (seconds) => {
   const all = Math.abs(seconds);
   if (all < 0.001) return all === 0 ? '0 s' : '< 1 ms';
@@ -80,14 +80,33 @@ export const seconds = (iso) => {
   return sign === '-' ? -sum : sum;
 };
 
-/** 'PT1M30S' -> '1 min 30 s'. */
+/** 'PT1M30S' -> '1 m 30 s'. */
 export const duration = (iso) => {
   const length = seconds(iso);
   if (length === null) return NONE;
   return (length <= -0.001 ? '-' : '') + span(length);
 };
 
-/** '3 min ago' or 'in 3 min', as text. */
+/** @type {[number, string][]} milliseconds */
+const DURATION_UNITS = [
+  [86_400_000, 'd'],
+  [3_600_000, 'h'],
+  [60_000, 'm'],
+  [1_000, 's'],
+  [1, 'ms'],
+];
+
+/** A duration of a setting, as people type it and as the API reads it too: 'PT1M30S' -> '90s'. */
+export const setDuration = (iso) => {
+  const length = seconds(iso);
+  if (length === null) return iso ?? '';
+  const ms = Math.round(length * 1000);
+  if (ms === 0) return '0s';
+  const [size, unit] = DURATION_UNITS.find(([each]) => ms % each === 0);
+  return `${ms / size}${unit}`;
+};
+
+/** '3 m ago' or 'in 3 m', as text. */
 export const agoText = (iso) => {
   const at = parse(iso);
   if (!at) return NONE;
@@ -98,7 +117,7 @@ export const agoText = (iso) => {
   return length > 0 ? `${text} ago` : `in ${text}`;
 };
 
-/** Keeps what it says true: one timer for all of them. */
+/** Shows a relative time and keeps it current; all of them share one timer. */
 class Ago extends LitElement {
   static properties = { at: { attribute: false } };
   static #shown = new Set();
@@ -139,7 +158,7 @@ class Ago extends LitElement {
 }
 customElements.define('c-ago', Ago);
 
-/** '3 min ago' or 'in 3 min', kept true, with both times on hover. */
+/** '3 m ago' or 'in 3 m', kept current, with both times on hover. */
 export const ago = (iso) => html`<c-ago .at=${iso}></c-ago>`;
 
 const WHOLE = new Intl.NumberFormat('en-US');
@@ -168,9 +187,14 @@ export const bytes = (n) => {
 /** (1, 'task') -> '1 task', (2, 'task') -> '2 tasks'. */
 export const plural = (n, one, many = `${one}s`) => `${count(n)} ${n === 1 ? one : many}`;
 
-// Shape and word say the same as the colour.
+// Shape and word carry the same meaning as the colour.
 const STATES = {
   PENDING: ['pending', '○', 'Pending'],
+  SCHEDULED: ['pending', '○', 'Scheduled'],
+  READY: ['pending', '◉', 'Ready'],
+  OVERDUE: ['warn', '!', 'Overdue'],
+  RETRYING: ['warn', '↻', 'Retrying'],
+  CANCELLING: ['off', '⊘', 'Cancelling'],
   RUNNING: ['running', '▶', 'Running'],
   COMPLETED: ['ok', '✓', 'Completed'],
   DEAD: ['dead', '✕', 'Dead'],
@@ -182,15 +206,31 @@ const STATES = {
 export const badge = (tone, shape, text) =>
   html`<span class="badge badge-${tone}"><span aria-hidden="true">${shape}</span> ${text}</span>`;
 
-/** The badge of a task's status. */
+/** The badge of a task's status, or of its state. */
 export const status = (name) => badge(...(STATES[name] ?? ['off', '·', name ?? NONE]));
 
-// Characters that are not seen, or that turn others around, are shown by their code.
+const OVERDUE_AFTER = 60_000;
+
+/**
+ * A task's state as people see it: PENDING is one of four, RUNNING one of two.
+ *
+ * @param {any} task
+ * @param {boolean} [isPaused] whether its type is paused: then it is never overdue
+ */
+export const stateOf = (task, isPaused = false) => {
+  if (task.status === 'RUNNING' && task.cancelRequested) return 'CANCELLING';
+  if (task.status !== 'PENDING') return task.status;
+  const waited = Date.now() - Date.parse(task.nextAttemptAt);
+  if (waited < -1000) return task.attempt > 0 ? 'RETRYING' : 'SCHEDULED';
+  return waited > OVERDUE_AFTER && !isPaused ? 'OVERDUE' : 'READY';
+};
+
+// Invisible characters, and those that change the direction of text, are shown by their code.
 const HIDDEN =
   // eslint-disable-next-line no-control-regex
   /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u061c\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g;
 
-/** Tenants' text with nothing hidden in it: an escape shows as '␛', a right-to-left override as '⟨202E⟩'. */
+/** Text of tenants with its hidden characters visible: '␛' for an escape, '⟨202E⟩' for a right-to-left override. */
 export const visible = (text) =>
   String(text ?? '').replace(HIDDEN, (c) => {
     const code = c.charCodeAt(0);

@@ -1,14 +1,14 @@
-// What happens, as it happens: one stream per tab, whoever listens.
+// The event stream of the server: one per tab, shared by all listeners.
 
 import { api } from './api.js';
 
-const HIDDEN = 60_000;
-const SILENCE = 25_000; // the server says something every 10 s
-const POLL = 10_000;
-const AGAIN = 60_000; // after a refusal
-const LONGEST_PAUSE = 30_000;
-const LEARNT = 3_000; // by then every node knows that somebody watches
-const LEFT_OUT = 5_000;
+const HIDDEN_TIMEOUT = 60_000;
+const SILENCE_TIMEOUT = 25_000; // the server sends a keep-alive every 10 s
+const POLL_INTERVAL = 10_000;
+const RETRY_STREAM_AFTER = 60_000; // when the stream was rejected
+const MAX_RECONNECT_DELAY = 30_000;
+const GAP_AFTER_OPEN = 3_000; // by then every node knows that there is a listener
+const GAP_AFTER_SKIP = 5_000;
 
 /**
  * @param {number} ms
@@ -21,7 +21,7 @@ const pause = (ms, signal) =>
     signal.addEventListener('abort', () => (clearTimeout(timer), done()), { once: true });
   });
 
-/** Splits a stream of server-sent events; the rest of an unfinished one is kept. */
+/** Splits a stream into server-sent events; an unfinished one is kept for the next chunk. */
 class EventParser {
   #rest = '';
 
@@ -47,14 +47,13 @@ class EventParser {
 }
 
 /**
- * Events: 'stats' (GET /v1/stats; the last one is told at once), 'task', 'more' (`{skipped}`),
- * 'state', and 'gap': something may have happened that no event told, so look again. There is one
- * after the stream has opened, after events were left out (at most every 5 s), and from time to
- * time where there is no stream.
+ * Events: 'stats' (GET /v1/stats; a new listener gets the last one at once), 'task', 'more'
+ * (`{skipped}`), 'state', and 'gap': events may be missing, so refresh. A gap follows the opening of
+ * the stream, skipped events (at most every 5 s), and every poll where there is no stream.
  */
 class Live {
   /**
-   * 'polling' if the stream is refused, 'paused' while the tab is hidden.
+   * 'polling' if the stream is rejected, 'paused' while the tab is hidden.
    *
    * @type {'live' | 'polling' | 'reconnecting' | 'paused' | 'offline'}
    */
@@ -74,13 +73,13 @@ class Live {
   #openedSince = false;
 
   constructor() {
-    document.addEventListener('visibilitychange', () => this.#seen());
+    document.addEventListener('visibilitychange', () => this.#onVisibility());
   }
 
   /**
    * @param {'stats' | 'task' | 'more' | 'state' | 'gap'} name
    * @param {(data: any) => void} fn
-   * @returns {() => void} ends it
+   * @returns {() => void} stops listening
    */
   on(name, fn) {
     if (!this.#listeners.has(name)) this.#listeners.set(name, new Set());
@@ -90,17 +89,17 @@ class Live {
   }
 
   /**
-   * Calls when there may be an answer where there was none.
+   * Calls `fn` when calls that failed may succeed again.
    *
    * @param {() => void} fn
-   * @returns {() => void} ends it
+   * @returns {() => void} stops listening
    */
   onReturn(fn) {
     const ends = [this.on('state', (state) => state === 'live' && fn()), this.on('gap', fn)];
     return () => ends.forEach((end) => end());
   }
 
-  /** (Again) from nothing: another key or tenant. */
+  /** Starts, or starts over with another key or tenant. */
   start() {
     this.stop();
     this.#abort = new AbortController();
@@ -110,15 +109,15 @@ class Live {
   stop() {
     this.#abort?.abort();
     this.#abort = null;
-    this.#noGap();
+    this.#clearGap();
     this.stats = null;
     this.#become('offline');
   }
 
-  #seen() {
+  #onVisibility() {
     clearTimeout(this.#hidden);
     if (document.hidden) {
-      this.#hidden = setTimeout(() => this.#pauseStream(), HIDDEN);
+      this.#hidden = setTimeout(() => this.#pauseStream(), HIDDEN_TIMEOUT);
     } else if (this.state === 'paused') {
       this.start();
     }
@@ -127,7 +126,7 @@ class Live {
   #pauseStream() {
     if (this.#abort === null) return;
     this.#abort.abort();
-    this.#noGap();
+    this.#clearGap();
     this.#become('paused');
   }
 
@@ -145,70 +144,70 @@ class Live {
       }
       if (signal.aborted) return;
       this.#become(failures > 3 ? 'offline' : 'reconnecting');
-      const most = Math.min(LONGEST_PAUSE, 1000 * 2 ** (failures - 1));
-      await pause(most / 2 + (Math.random() * most) / 2, signal);
+      const max = Math.min(MAX_RECONNECT_DELAY, 1000 * 2 ** (failures - 1));
+      await pause(max / 2 + (Math.random() * max) / 2, signal);
     }
   }
 
-  async #stream(signal, whenOpen) {
+  async #stream(signal, onOpen) {
     const own = new AbortController();
-    const give = () => own.abort();
-    signal.addEventListener('abort', give, { once: true });
-    let watch = setTimeout(give, SILENCE);
+    const giveUp = () => own.abort();
+    signal.addEventListener('abort', giveUp, { once: true });
+    let watch = setTimeout(giveUp, SILENCE_TIMEOUT);
     try {
-      const answer = await api.open('/v1/events', {
+      const response = await api.open('/v1/events', {
         headers: { Accept: 'text/event-stream' },
         signal: own.signal,
       });
-      whenOpen();
+      onOpen();
       this.#become('live');
       this.#openedSince = this.#gap !== null;
-      this.#gapIn(LEARNT);
+      this.#gapIn(GAP_AFTER_OPEN);
       const parser = new EventParser();
-      const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+      const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
       for (;;) {
         const { done, value } = await reader.read();
         if (done) return;
         clearTimeout(watch);
-        watch = setTimeout(give, SILENCE);
+        watch = setTimeout(giveUp, SILENCE_TIMEOUT);
         for (const { name, data } of parser.push(value)) {
-          this.#tell(name, JSON.parse(data));
-          if (name === 'more') this.#gapIn(LEFT_OUT);
+          this.#emit(name, JSON.parse(data));
+          if (name === 'more') this.#gapIn(GAP_AFTER_SKIP);
         }
       }
     } finally {
       clearTimeout(watch);
-      signal.removeEventListener('abort', give);
+      signal.removeEventListener('abort', giveUp);
       own.abort();
     }
   }
 
-  /** Too many streams, or a server that has none: look from time to time instead. */
+  /** Polls where the server rejects the stream, such as when there are too many. */
   async #poll(signal) {
-    const until = Date.now() + AGAIN;
+    const until = Date.now() + RETRY_STREAM_AFTER;
     while (!signal.aborted && Date.now() < until) {
       const { data } = await api.get('/v1/stats', { signal }).catch(() => ({ data: null }));
       if (signal.aborted) return;
       this.#become(data ? 'polling' : 'offline');
       if (data) {
-        this.#tell('stats', data);
-        this.#tell('gap', null);
+        this.#emit('stats', data);
+        this.#emit('gap', null);
       }
-      await pause(POLL, signal);
+      await pause(POLL_INTERVAL, signal);
     }
   }
 
-  /** One for all that is missed until then, and another if the stream was opened meanwhile. */
+  /** One gap for everything missed until then, and another if the stream was opened meanwhile. */
   #gapIn(ms) {
     this.#gap ??= setTimeout(() => {
       this.#gap = null;
-      this.#tell('gap', null);
-      if (this.#openedSince) this.#gapIn(LEARNT);
+      this.#emit('gap', null);
+      if (this.#openedSince) this.#gapIn(GAP_AFTER_OPEN);
       this.#openedSince = false;
     }, ms);
   }
 
-  #noGap() {
+  #clearGap() {
     this.#openedSince = false;
     clearTimeout(this.#gap);
     this.#gap = null;
@@ -217,16 +216,16 @@ class Live {
   #become(state) {
     if (this.state === state) return;
     this.state = state;
-    this.#tell('state', state);
+    this.#emit('state', state);
   }
 
-  #tell(name, data) {
+  #emit(name, data) {
     if (name === 'stats') this.stats = data;
     for (const fn of [...(this.#listeners.get(name) ?? [])]) {
       try {
         fn(data);
       } catch (e) {
-        console.error(e); // one page's mistake is not the stream's
+        console.error(e); // an error of one listener must not stop the stream
       }
     }
   }

@@ -1,16 +1,16 @@
-// What every page is.
+// The base class of every page.
 
 import { LitElement } from 'lit';
-import { isFinal, mayPass } from './api.js';
+import { isFinal, isTransient } from './api.js';
 import { live } from './live.js';
 
 /**
- * A page: in the light DOM, with what stands in the address, and things that end when it goes.
+ * A page: in the light DOM, with the parameters of its address, and listeners that end with it.
  *
- * Set reactive properties in the constructor: a class field would hide the accessor. Override
- * `load()`: it is called when the page is shown, when its address changes, and when the server is back
- * that could not be reached; what it throws is in `this.error`. Who overrides a callback of lit calls
- * super's. The first <h1> gets the focus, also when what had it is gone.
+ * Set reactive properties in the constructor: a class field would hide the accessor. Override `load()`:
+ * it is called when the page is shown, when its address changes, and when the server is reachable
+ * again; what it throws is in `this.error`. An override of a lit callback must call super. The first
+ * <h1> gets the focus when the page is shown, and when the focused element disappears.
  */
 export class Page extends LitElement {
   /** @type {import('lit').PropertyDeclarations} */
@@ -42,15 +42,15 @@ export class Page extends LitElement {
 
   connectedCallback() {
     super.connectedCallback();
-    this.#ends.push(live.onReturn(() => mayPass(this.error) && this.reload()));
+    this.#ends.push(live.onReturn(() => isTransient(this.error) && this.reload()));
   }
 
-  /** What the window's title says; may change with what was loaded. */
+  /** The title of the window; may change with what was loaded. */
   get heading() {
     return '';
   }
 
-  /** @param {AbortSignal} _signal ends when the page goes or its address changes */
+  /** @param {AbortSignal} _signal aborted when the page is left or its address changes */
   async load(_signal) {}
 
   /** load(), with `busy` and `error` kept. */
@@ -79,7 +79,7 @@ export class Page extends LitElement {
   }
 
   /**
-   * Calls again and again while the page is shown and seen, and there is something to see.
+   * Calls `fn` repeatedly while the page is visible and could be loaded.
    *
    * @param {number} ms
    * @param {() => unknown} fn
@@ -90,8 +90,8 @@ export class Page extends LitElement {
   }
 
   /**
-   * Does something that may disable or take away what has the focus; after it, what had it has it
-   * again, or the heading.
+   * Runs an action that may disable or remove the focused element, and then restores the focus: to
+   * the element if it is still there, else to the heading.
    *
    * @param {() => unknown} action
    */

@@ -1,8 +1,8 @@
-// Parts that every page uses.
+// The parts that every page uses.
 
 export { choices } from './parts/choices.js';
 export { problem, empty, loading, tile } from './parts/notices.js';
-export { asked, confirmed, deleted, toast } from './parts/dialogs.js';
-export { Pages } from './parts/pages.js';
+export { ask, confirm, confirmDelete, toast } from './parts/dialogs.js';
+export { PagedList } from './parts/paging.js';
 import './parts/json.js';
 import './parts/tabs.js';

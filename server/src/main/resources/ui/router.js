@@ -1,9 +1,9 @@
-// Addresses: '#/tasks?status=DEAD' is the page 'tasks' with a query. Where there is a choice of tenants, the query
-// also names the one that is looked at: whoever is sent the address sees the same.
+// Addresses: '#/tasks?status=DEAD' is the page 'tasks' with a query. Where there is more than one tenant, the query
+// also names it, so that a shared link shows the same data.
 
 import { api, search } from './api.js';
 
-/** The name in the address, what stands in the navigation, the key after 'g'. */
+/** The name in the address, the label in the navigation, the key after 'g'. */
 export const PLACES = [
   { name: 'overview', label: 'Overview', key: 'o' },
   { name: 'tasks', label: 'Tasks', key: 't', one: 'task' },
@@ -14,12 +14,11 @@ export const PLACES = [
   { name: 'settings', label: 'Settings', key: 'e' },
 ];
 
-/** Where an address leads that means nothing. */
-const NOWHERE = { name: 'nowhere', label: 'Pages' };
+const NOT_FOUND = { name: 'not-found', label: 'Not found' };
 
-// Written out: no text from an address ever becomes the address of a script.
+// Written out, so that no text of an address ever becomes the URL of a script.
 const LOADERS = {
-  nowhere: () => import('./pages/nowhere.js'),
+  'not-found': () => import('./pages/not-found.js'),
   overview: () => import('./pages/overview.js'),
   tasks: () => import('./pages/tasks.js'),
   task: () => import('./pages/task.js'),
@@ -32,7 +31,7 @@ const LOADERS = {
   settings: () => import('./pages/settings.js'),
 };
 
-const TENANT = 'tenant'; // no page's own
+const TENANT = 'tenant'; // no page may use this parameter
 
 const decoded = (part) => {
   try {
@@ -42,11 +41,11 @@ const decoded = (part) => {
   }
 };
 
-/** What an address means: the place, the page's module and tag, its parameters. */
+/** Parses an address: the place, the page's module and tag, its parameters. */
 export const read = (hash) => {
   const [path, query = ''] = hash.replace(/^#?\/?/, '').split(/\?(.*)/s);
   const [name, ...rest] = path.split('/').filter((part) => part !== '');
-  const place = name === undefined ? PLACES[0] : (PLACES.find((each) => each.name === name) ?? NOWHERE);
+  const place = name === undefined ? PLACES[0] : (PLACES.find((each) => each.name === name) ?? NOT_FOUND);
   const params = rest.map(decoded);
   const page = params.length > 0 && place.one ? place.one : place.name;
   const asked = new URLSearchParams(query);
@@ -55,7 +54,7 @@ export const read = (hash) => {
   return { place, page, tag: `page-${page}`, path, params, query: asked, tenant };
 };
 
-/** The same address, of this tenant; of none if that is empty. */
+/** The address with this tenant; without one if it is empty. */
 export const ofTenant = (hash, tenant) => {
   const { path, query } = read(hash);
   if (tenant) query.set(TENANT, tenant);
@@ -64,7 +63,7 @@ export const ofTenant = (hash, tenant) => {
 
 export const load = (page) => LOADERS[page]();
 
-/** The address of a page, of the tenant that is looked at: href('tasks', id), href('tasks', {status: 'DEAD'}). */
+/** The address of a page of the current tenant: href('tasks', id), href('tasks', {status: 'DEAD'}). */
 export const href = (name, ...rest) => {
   const last = rest.at(-1);
   const query = typeof last === 'object' && last !== null ? rest.pop() : {};
@@ -72,12 +71,11 @@ export const href = (name, ...rest) => {
   return read(location.hash).tenant ? ofTenant(hash, api.tenant) : hash;
 };
 
-/** Goes there. */
 export const go = (name, ...rest) => {
   location.hash = href(name, ...rest);
 };
 
-/** Puts another query in the address, without a step in the history if `quietly`. */
+/** Changes the query of the address, without a step in the history if `quietly`. */
 export const setQuery = (query, { quietly = false } = {}) => {
   const { tenant } = read(location.hash);
   const hash = ofTenant(`${location.hash.split('?', 1)[0]}${search(query)}`, tenant);

@@ -1,10 +1,9 @@
-// <c-sign-in>: a key is all that is asked for.
+// <c-sign-in>: the form for the API key.
 
 import { LitElement, html, nothing } from 'lit';
 import { api } from './api.js';
 import { problem } from './parts.js';
 
-/** Asks for a key. */
 class SignIn extends LitElement {
   static properties = { error: { state: true }, busy: { state: true } };
 
@@ -39,7 +38,8 @@ class SignIn extends LitElement {
   render() {
     return html`<article class="sign-in">
       <h1><img src="/ui/icon.svg" alt="" width="32" height="32" /> Carillon</h1>
-      ${api.farewell && !this.error ? html`<p role="status">${api.farewell}</p>` : nothing}
+      <p class="muted">Task scheduler on PostgreSQL</p>
+      ${api.signOutReason && !this.error ? html`<p role="status">${api.signOutReason}</p>` : nothing}
       <form @submit=${this.#submit}>
         <label
           >API key
@@ -54,20 +54,20 @@ class SignIn extends LitElement {
           />
         </label>
         <small id="key-hint"
-          >The admin key of a new installation is in <code>admin-key</code> in its data directory. The key stays in this
-          tab, until it is closed.</small
+          >First sign-in? The admin key is in <code>admin-key</code> in the server's data directory. Kept in this
+          browser tab until you close it.</small
         >
         ${
           this.error?.status === 401
             ? html`<div class="alert" role="alert">
-                <strong>This key is not known.</strong>
-                <p>Is it whole, and not expired or revoked?</p>
+                <strong>Invalid API key</strong>
+                <p>It may be incomplete, expired or revoked.</p>
               </div>`
             : problem(this.error)
         }
         <button type="submit" aria-busy=${this.busy} ?disabled=${this.busy}>Sign in</button>
       </form>
-      <footer><a href="/docs">The API</a></footer>
+      <footer><a href="/docs">API docs</a></footer>
     </article>`;
   }
 }

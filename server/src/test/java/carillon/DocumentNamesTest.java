@@ -35,8 +35,10 @@ class DocumentNamesTest {
   private static final Pattern CLASS =
       Pattern.compile("(?:[a-z]+[./])*([A-Z][a-z]\\w*)((?:\\.[A-Za-z]\\w+)*)");
 
+  /** Such as {@code docs/sql.md} and {@code engine/Claimer}. */
   private static final Pattern FILE =
-      Pattern.compile("[\\w.-]+(?:/[\\w.-]+)*\\.(?:md|java|sql|js|mjs|css|html|json)");
+      Pattern.compile(
+          "[\\w.-]+(?:/[\\w.-]+)*\\.(?:md|java|sql|js|mjs|css|html|json)|(?:[a-z]+/)+[A-Z]\\w+");
 
   /** Look like classes or files of the repository and are something else. */
   private static final Set<String> OTHERS =
@@ -88,7 +90,10 @@ class DocumentNamesTest {
   private static Stream<String> unknownFiles(Path document) {
     return inBackticks(document)
         .filter(FILE.asMatchPredicate())
-        .filter(name -> FILES.stream().noneMatch(file -> file.endsWith(name)))
+        .filter(
+            name ->
+                FILES.stream()
+                    .noneMatch(file -> file.endsWith(name) || file.endsWith(name + ".java")))
         .map(name -> ROOT.relativize(document) + " names " + name);
   }
 

@@ -10,26 +10,26 @@ import java.util.List;
 import java.util.Set;
 import java.util.stream.Collectors;
 
-/** What axe-core has to say about a page. */
+/** Checks the accessibility of a page with axe-core. */
 final class Axe {
 
-  private static final Set<String> GRAVE = Set.of("serious", "critical");
+  private static final Set<String> SEVERE = Set.of("serious", "critical");
 
   private Axe() {}
 
-  /** Fails if some people could not use the page as it is. */
+  /** Fails on violations that make the page unusable for some people. */
   static void check(Page page, String what) {
-    // Of what passes it would describe every element, which takes longer than to look at them.
+    // Describing the elements that pass would take longer than the check itself.
     AxeRunOptions options = new AxeRunOptions();
     options.setResultTypes(List.of("violations"));
     assertThat(new AxeBuilder(page).setLegacyMode(true).options(options).analyze().getViolations())
         .as(what)
-        .filteredOn(rule -> GRAVE.contains(rule.getImpact()))
-        .extracting(Axe::said)
+        .filteredOn(rule -> SEVERE.contains(rule.getImpact()))
+        .extracting(Axe::describe)
         .isEmpty();
   }
 
-  private static String said(Rule rule) {
+  private static String describe(Rule rule) {
     return rule.getNodes().stream()
         .limit(5)
         .map(node -> node.getHtml() + " (" + node.getFailureSummary() + ")")

@@ -28,7 +28,7 @@ class ClusterPageTest {
   }
 
   @Test
-  void who_does_not_run_the_installation_does_not_see_it() {
+  void only_admins_see_the_cluster() {
     dashboard.expect(403);
     Page page = dashboard.open("/cluster");
 

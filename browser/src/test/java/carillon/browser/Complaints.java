@@ -10,10 +10,10 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 
-/** What goes wrong in a tab without the eye seeing it; a test that passes has none. */
+/** Errors of a tab that nobody sees: console, responses, policy. A passing test has none. */
 final class Complaints {
 
-  /** Hostile text sets the flag if any of it ever runs; the page's policy reports to the list. */
+  /** Hostile text sets the flag if it ever runs; violations of the page's policy go to the list. */
   private static final String SPIES =
       """
       window.reports = [];
@@ -51,14 +51,14 @@ final class Complaints {
     pages.clear();
   }
 
-  /** An answer with this status is part of the test. */
+  /** The test expects responses with this status. */
   void expect(int status) {
     expected.add(status);
   }
 
   private void console(ConsoleMessage message) {
     boolean bad = message.type().equals("error") || message.type().equals("warning");
-    // Chromium repeats every refused request there; response() has judged it.
+    // Chromium repeats failed requests there; response() has handled them.
     if (bad && !message.text().startsWith("Failed to load resource")) {
       found.add("console: " + message.text() + " at " + message.location());
     }
@@ -71,7 +71,7 @@ final class Complaints {
   }
 
   private void failed(Request request) {
-    // A stream or a look that the page itself has given up.
+    // A stream or a request that the page itself has aborted.
     if (!"net::ERR_ABORTED".equals(request.failure())) {
       found.add("request: " + request.failure() + " " + called(request));
     }
@@ -81,7 +81,7 @@ final class Complaints {
     return request.method() + " " + request.url();
   }
 
-  /** All there is to complain of by now. */
+  /** Everything found so far. */
   List<String> list() {
     List<String> all = new ArrayList<>(found);
     for (Page page : pages) {

@@ -19,14 +19,14 @@ import org.junit.jupiter.api.extension.ExtensionContext;
 import tools.jackson.databind.JsonNode;
 
 /**
- * The dashboard for a test class: a tenant of its own, and for each test a tab that is watched.
+ * The dashboard for a test class: a tenant of its own, and a monitored tab for each test.
  *
- * <p>A test that passes has nothing in its {@link Complaints}; one that fails leaves a picture.
+ * <p>A passing test has no {@link Complaints}; a failing test leaves a screenshot.
  */
 final class Dashboard
     implements BeforeAllCallback, BeforeEachCallback, AfterEachCallback, AfterAllCallback {
 
-  private static final Path PICTURES = Path.of("target/screenshots");
+  private static final Path SCREENSHOTS = Path.of("target/screenshots");
 
   private final Map<String, String> keys = new HashMap<>();
   private @Nullable Site site;
@@ -35,7 +35,7 @@ final class Dashboard
   private @Nullable Carillon carillon;
   private @Nullable BrowserContext context;
 
-  /** A tab that stays open, so that the process of the others does: see {@link Site}. */
+  /** A tab that stays open, so that the process of all tabs does: see {@link Site}. */
   private @Nullable Page keeper;
 
   private @Nullable Page page;
@@ -68,7 +68,7 @@ final class Dashboard
         save(page, "failed-" + name.replaceAll("[^A-Za-z0-9._-]", ""));
         System.err.println("complaints: " + complaints.list());
       } else {
-        assertThat(complaints.list()).as("what went wrong unseen").isEmpty();
+        assertThat(complaints.list()).as("complaints").isEmpty();
       }
     } finally {
       page.context().pages().stream().filter(each -> !each.equals(keeper)).forEach(Page::close);
@@ -82,7 +82,7 @@ final class Dashboard
     }
   }
 
-  /** Signs in as this class' owner and goes to a route such as {@code /tasks?status=DEAD}. */
+  /** Signs in as this class' owner and opens a route such as {@code /tasks?status=DEAD}. */
   Page open(String route) {
     return open(route, Look.LIGHT);
   }
@@ -91,10 +91,10 @@ final class Dashboard
     return open(route, look, ownerKey());
   }
 
-  /** The same with another key. */
+  /** Signs in with the key and opens the route. */
   Page open(String route, Look look, String key) {
     Page page = newPage(look);
-    // As if typed, which SignInTest does.
+    // SignInTest tests the form.
     page.addInitScript(
         "if (sessionStorage.length === 0) sessionStorage.setItem('carillon.key', '%s');"
             .formatted(key));
@@ -103,7 +103,7 @@ final class Dashboard
     return page;
   }
 
-  /** Opens the address as somebody does who is not signed in. */
+  /** Opens the route without signing in. */
   Page openSignedOut(String route, Look look) {
     Page page = newPage(look);
     page.navigate(site().url() + "/#" + route);
@@ -114,7 +114,7 @@ final class Dashboard
     BrowserContext context = this.context;
     if (context == null) {
       context = site().browser().newContext(Look.options());
-      context.setDefaultTimeout(Site.PATIENCE_MILLIS);
+      context.setDefaultTimeout(Site.TIMEOUT_MILLIS);
       keeper = context.newPage();
       keeper.navigate(site().url() + "/ui/icon.svg");
       complaints.watch(context);
@@ -131,36 +131,36 @@ final class Dashboard
     Parts.button(page, "Sign in").click();
   }
 
-  /** Goes to another route of the page that is open. */
+  /** Opens another route in the same tab, and waits until it is loaded. */
   static void go(Page page, String route) {
     leave(page, route);
     settle(page);
   }
 
-  /** The same where something else may come of it. */
+  /** Opens another route in the same tab, without waiting. */
   static void leave(Page page, String route) {
     page.evaluate("route => { location.hash = route; }", route);
   }
 
-  /** Returns when the page has its heading and nothing on it is still being fetched. */
+  /** Returns when the page has its heading and nothing is loading. */
   static void settle(Page page) {
     page.locator("header.top ~ main h1").first().waitFor();
     page.waitForFunction("() => !document.querySelector('main :is([aria-busy=true], .loading)')");
   }
 
-  /** An answer with this status is part of the test. */
+  /** The test expects responses with this status. */
   void expect(int status) {
     complaints.expect(status);
   }
 
-  /** Keeps what the tab shows among the build's artefacts. */
-  static void picture(Page page, String name, Look look) {
+  /** Saves a screenshot of the tab. */
+  static void screenshot(Page page, String name, Look look) {
     look.on(page);
     save(page, name + "-" + look);
   }
 
   private static void save(Page page, String name) {
-    page.screenshot(new Page.ScreenshotOptions().setPath(PICTURES.resolve(name + ".png")));
+    page.screenshot(new Page.ScreenshotOptions().setPath(SCREENSHOTS.resolve(name + ".png")));
   }
 
   /** A new key of this class' tenant. */
@@ -179,20 +179,20 @@ final class Dashboard
   }
 
   String tenant() {
-    return there(tenant);
+    return required(tenant);
   }
 
   String ownerKey() {
-    return there(key);
+    return required(key);
   }
 
   String adminKey() {
     return site().adminKey();
   }
 
-  /** The API as this class' owner has it. */
+  /** The API with this class' owner key. */
   Carillon carillon() {
-    return there(carillon);
+    return required(carillon);
   }
 
   Carillon admin() {
@@ -200,12 +200,12 @@ final class Dashboard
   }
 
   private Site site() {
-    return there(site);
+    return required(site);
   }
 
-  private static <T> T there(@Nullable T value) {
+  private static <T> T required(@Nullable T value) {
     if (value == null) {
-      throw new IllegalStateException("not before the class starts");
+      throw new IllegalStateException("only after the test class has started");
     }
     return value;
   }

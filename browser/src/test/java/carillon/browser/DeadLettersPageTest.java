@@ -16,7 +16,7 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** What tasks died of, and sending them again. */
+/** Dead letters: groups, search, redrive, purge. */
 class DeadLettersPageTest {
 
   @RegisterExtension static final Dashboard dashboard = new Dashboard();
@@ -28,7 +28,7 @@ class DeadLettersPageTest {
     receiver.close();
   }
 
-  /** Dead letters of one type and error. */
+  /** Creates dead letters of one type and error. */
   private static void kill(String type, int count) {
     receiver.answers("/" + type, 404, "no " + type);
     dashboard.carillon().put("/v1/types/" + type, Map.of("target", receiver.target("/" + type)));
@@ -36,7 +36,7 @@ class DeadLettersPageTest {
         .carillon()
         .enqueueAll(
             IntStream.range(0, count).mapToObj(i -> NewTask.of(type).key(type + "-" + i)).toList());
-    await("deaths").until(() -> count(type, "DEAD") == count);
+    await("dead letters").until(() -> count(type, "DEAD") == count);
   }
 
   private static int count(String type, String status) {
@@ -52,7 +52,7 @@ class DeadLettersPageTest {
   }
 
   @Test
-  void groups_are_counted_and_lead_to_their_letters() {
+  void a_group_shows_its_count_and_links_to_its_dead_letters() {
     kill("grouped", 3);
     Page page = dashboard.open("/dead-letters?type=grouped");
     assertThat(Parts.rows(page, "grouped")).hasCount(1);
@@ -63,13 +63,13 @@ class DeadLettersPageTest {
     assertThat(page.locator("section.why")).containsText("3 dead letters");
     assertThat(Parts.rows(page, "grouped-")).hasCount(3);
     Axe.check(page, "letters of a group");
-    Dashboard.picture(page, "dead-letters-group", Look.LIGHT);
+    Dashboard.screenshot(page, "dead-letters-group", Look.LIGHT);
     Parts.rows(page, "grouped-1").getByRole(AriaRole.LINK).first().click();
     assertThat(Parts.heading(page)).containsText("grouped-1");
   }
 
   @Test
-  void a_group_is_redriven_and_that_is_undone() {
+  void redriving_a_group_can_be_undone() {
     kill("undone", 4);
     pause("undone");
     Page page = dashboard.open("/dead-letters?type=undone");
@@ -84,25 +84,25 @@ class DeadLettersPageTest {
     assertThat(page.locator("c-redrives tbody tr").first())
         .containsText("the target responded with 404");
     Parts.button(page.locator("c-redrives tbody tr").first(), "Undo").click();
-    Parts.confirm(page, "Undo it");
+    Parts.confirm(page, "Undo redrive");
 
     assertThat(page.locator("c-redrives tbody tr").first()).containsText("Undone");
     Assertions.assertThat(count("undone", "DEAD")).isEqualTo(4);
   }
 
   @Test
-  void a_redrive_with_a_rate_shows_how_far_it_is_and_is_stopped() {
+  void a_rate_limited_redrive_shows_its_progress_and_can_be_stopped() {
     kill("slow", 30);
     pause("slow");
     Page page = dashboard.open("/dead-letters?type=slow");
 
     Parts.button(Parts.rows(page, "slow"), "Redrive").click();
-    Parts.dialog(page).getByLabel("At most so many a second").fill("2");
+    Parts.dialog(page).getByLabel("Rate limit (tasks/s)").fill("2");
     Parts.confirm(page, "Redrive");
     Locator first = page.locator("c-redrives tbody tr").first();
-    assertThat(first).containsText("Under way");
-    assertThat(first).containsText("2 a second");
-    Dashboard.picture(page, "redrive", Look.LIGHT);
+    assertThat(first).containsText("Running");
+    assertThat(first).containsText("2/s");
+    Dashboard.screenshot(page, "redrive", Look.LIGHT);
     Parts.button(first, "Stop").click();
 
     assertThat(first).containsText("Stopped");
@@ -110,23 +110,36 @@ class DeadLettersPageTest {
   }
 
   @Test
-  void those_that_are_picked_are_redriven() {
+  void selected_dead_letters_are_redriven() {
     kill("picked", 3);
     pause("picked");
     Page page = dashboard.open("/dead-letters?view=letters&type=picked");
 
     Parts.rows(page, "picked-0").getByRole(AriaRole.CHECKBOX).check();
     Parts.rows(page, "picked-2").getByRole(AriaRole.CHECKBOX).check();
-    Parts.button(page, "Redrive").click();
+    Parts.button(page.locator(".bulk"), "Redrive").click();
     Parts.confirm(page, "Redrive");
 
     assertThat(Parts.rows(page, "picked-")).hasCount(1);
     Dashboard.go(page, "/dead-letters?view=redrives");
-    assertThat(page.locator("c-redrives tbody")).containsText("2 letters by id");
+    assertThat(page.locator("c-redrives tbody")).containsText("2 selected by ID");
   }
 
   @Test
-  void one_is_edited_and_redriven() {
+  void a_dead_letter_is_redriven_from_its_row() {
+    kill("single", 2);
+    pause("single");
+    Page page = dashboard.open("/dead-letters?view=letters&type=single");
+
+    Parts.button(Parts.rows(page, "single-1"), "Redrive").click();
+
+    assertThat(Parts.toasts(page)).containsText("Redriven");
+    assertThat(Parts.rows(page, "single-")).hasCount(1);
+    Assertions.assertThat(count("single", "PENDING")).isEqualTo(1);
+  }
+
+  @Test
+  void a_dead_letter_is_edited_and_redriven() {
     kill("edited", 1);
     Page page = dashboard.open("/dead-letters?view=letters&type=edited");
 
@@ -138,25 +151,25 @@ class DeadLettersPageTest {
     Parts.confirm(page, "Save and redrive");
 
     assertThat(page.locator("main .empty")).isVisible();
-    await("the end").until(() -> count("edited", "COMPLETED") == 1);
+    await("completion").until(() -> count("edited", "COMPLETED") == 1);
   }
 
   @Test
-  void a_purge_wants_to_be_typed_and_is_for_good() {
+  void a_purge_is_permanent_and_must_be_confirmed_by_typing() {
     kill("purged", 2);
     Page page = dashboard.open("/dead-letters?type=purged");
 
     Parts.button(Parts.rows(page, "purged"), "Purge").click();
-    assertThat(Parts.button(Parts.dialog(page), "Remove them")).isDisabled();
+    assertThat(Parts.button(Parts.dialog(page), "Delete 2 dead letters")).isDisabled();
     Parts.dialog(page).locator("input").last().fill("purge");
-    Parts.confirm(page, "Remove them");
+    Parts.confirm(page, "Delete 2 dead letters");
 
-    assertThat(Parts.toasts(page)).containsText("2 dead letters removed");
+    assertThat(Parts.toasts(page)).containsText("2 dead letters deleted");
     Assertions.assertThat(count("purged", "DEAD")).isZero();
   }
 
   @Test
-  void a_purge_can_be_stopped_and_says_how_far_it_came() {
+  void a_purge_can_be_stopped_and_reports_its_progress() {
     kill("stopped", 2);
     Page page = dashboard.open("/dead-letters?type=stopped");
     page.route(
@@ -169,15 +182,15 @@ class DeadLettersPageTest {
 
     Parts.button(Parts.rows(page, "stopped"), "Purge").click();
     Parts.dialog(page).locator("input").last().fill("purge");
-    Parts.confirm(page, "Remove them");
+    Parts.confirm(page, "Delete 2 dead letters");
     Parts.confirm(page, "Stop");
 
-    assertThat(Parts.toasts(page)).containsText("stopped before the others");
+    assertThat(Parts.toasts(page)).containsText("stopped early");
     assertThat(Parts.dialog(page)).hasCount(0);
   }
 
   @Test
-  void a_key_for_some_types_sees_each_of_them() {
+  void a_key_limited_to_types_sees_each_of_them() {
     kill("mine", 1);
     kill("ours", 2);
     String key = dashboard.newKey("producer", "Of two", "mine", "ours");
@@ -189,23 +202,24 @@ class DeadLettersPageTest {
     Axe.check(page, "dead letters of some types");
     Dashboard.go(page, "/overview");
 
-    assertThat(Parts.main(page)).containsText("mine dies");
-    assertThat(Parts.main(page)).containsText("ours dies");
+    assertThat(Parts.main(page)).containsText("mine is failing");
+    assertThat(Parts.main(page)).containsText("ours is failing");
   }
 
   @Test
-  void letters_are_searched_by_their_error() {
+  void dead_letters_are_searched_by_error() {
     kill("searched", 2);
     Page page = dashboard.open("/dead-letters?view=letters");
 
-    page.getByLabel("Error or answer contains").fill("nothing like this");
+    page.getByLabel("Error or response contains").fill("nothing like this");
     Parts.button(page, "Filter").click();
-    assertThat(page.locator("main .empty")).containsText("Nothing matches");
-    page.getByLabel("Error or answer contains").fill("404");
+    assertThat(page.locator("main .empty")).containsText("No dead letters match");
+    page.getByLabel("Error or response contains").fill("404");
     page.getByLabel("Type").fill("searched");
     Parts.button(page, "Filter").click();
     assertThat(Parts.rows(page, "searched-")).hasCount(2);
-    page.getByLabel("Error or answer contains").fill("No Searched"); // what the target said with it
+    page.getByLabel("Error or response contains")
+        .fill("No Searched"); // what the target said with it
     Parts.button(page, "Filter").click();
 
     assertThat(page).hasURL(Pattern.compile("error=No\\+Searched"));

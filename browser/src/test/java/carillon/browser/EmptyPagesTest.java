@@ -8,7 +8,7 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** What a newcomer sees: pages with nothing on them say what would be there and how it comes. */
+/** Pages without data explain what would be there and how to create it. */
 class EmptyPagesTest {
 
   @RegisterExtension static final Dashboard dashboard = new Dashboard();
@@ -20,30 +20,30 @@ class EmptyPagesTest {
     "/schedules, /v1/schedules/",
     "/types, /v1/types/",
   })
-  void an_empty_page_has_the_command_that_fills_it(String route, String path) {
+  void an_empty_page_shows_the_command_that_fills_it(String route, String path) {
     Page page = dashboard.open(route);
 
     assertThat(Parts.main(page)).containsText("curl");
     assertThat(Parts.main(page)).containsText(path);
     assertThat(Parts.main(page)).containsText("$CARILLON_KEY");
-    Dashboard.picture(page, "empty" + route.replace('/', '-'), Look.LIGHT);
+    Dashboard.screenshot(page, "empty" + route.replace('/', '-'), Look.LIGHT);
     Axe.check(page, route + " without anything");
   }
 
   @Test
-  void nobody_is_taught_a_command_that_the_key_may_not_run() {
+  void commands_that_the_key_may_not_run_are_not_shown() {
     String key = dashboard.newKey("producer", "Invoices", "invoice");
     Page page = dashboard.open("/overview", Look.LIGHT, key);
     assertThat(Parts.main(page)).containsText("\"type\": \"invoice\"");
 
     Dashboard.go(page, "/schedules");
 
-    assertThat(page.locator("main .empty")).containsText("No schedules of this key’s types");
+    assertThat(page.locator("main .empty")).containsText("No schedules for this key's types");
     assertThat(Parts.main(page)).not().containsText("curl");
   }
 
   @Test
-  void no_dead_letters_is_good_news() {
+  void an_empty_list_of_dead_letters_says_so() {
     Page page = dashboard.open("/dead-letters");
 
     assertThat(page.locator("main .empty")).isVisible();
@@ -57,7 +57,7 @@ class EmptyPagesTest {
     "/schedules/none",
     "/types/none"
   })
-  void what_is_not_there_is_said_not_to_be(String route) {
+  void a_missing_object_is_reported_as_not_found(String route) {
     dashboard.expect(404);
     dashboard.expect(400);
     Page page = dashboard.open(route);
@@ -67,7 +67,7 @@ class EmptyPagesTest {
   }
 
   @Test
-  void an_unknown_address_leads_somewhere() {
+  void an_unknown_address_shows_a_page() {
     Page page = dashboard.open("/no/such/page?x=%3Cb%3E");
 
     assertThat(Parts.heading(page)).isVisible();

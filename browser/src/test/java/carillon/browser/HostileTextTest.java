@@ -28,9 +28,9 @@ import org.junit.jupiter.params.provider.MethodSource;
 import tools.jackson.databind.JsonNode;
 
 /**
- * Whatever tenants, workers and targets write, in every field that they can write to: it is shown
- * as the text that it is, and nothing of it runs. What runs would set a flag, open a dialog, ask
- * for an address or be reported by the page's policy: {@link Complaints} has all four.
+ * Text of tenants, workers and targets is shown as text in every field, and never runs. A script
+ * that ran would set a flag, open a dialog, request an address or violate the page's policy: {@link
+ * Complaints} detects all four.
  */
 class HostileTextTest {
 
@@ -41,7 +41,7 @@ class HostileTextTest {
 
   private static final String TURNED = "\u202Egnp.exe\u202C \u2066\u2069 \u200B\uFEFF";
 
-  /** Each short enough for every field, and each is tried in each. */
+  /** Each is short enough for every field, and each is tried in every field. */
   private static final List<String> TEXTS =
       List.of(
           SCRIPT + IMAGE + "\"><svg onload=window.hostile=1>'`",
@@ -53,7 +53,7 @@ class HostileTextTest {
               + "<a href=\"javascript:window.hostile=1\" style=\"position:fixed;inset:0\">x</a>",
           "javascript:window.hostile=1");
 
-  /** What keys and the like must not have, but outputs and errors may. */
+  /** Not allowed in keys and names, but in outputs and errors. */
   private static final String ANSI = "\u001B[31mred\u001B[0m\u0007";
 
   private static final String LONG = "W".repeat(256 * 1024 - 4_000);
@@ -84,7 +84,7 @@ class HostileTextTest {
     tasks.put("long", carillon.enqueue(NewTask.of("worked").key("long").payload(LONG)).id());
     work(carillon);
     schedules(carillon);
-    await("the deaths")
+    await("dead letters")
         .atMost(Duration.ofSeconds(30))
         .until(
             () ->
@@ -101,7 +101,7 @@ class HostileTextTest {
         .payload(Map.of(text, List.of(text, Map.of(text, text)), "ansi", ANSI));
   }
 
-  /** Their names, errors, outputs and progress are the workers' to choose. */
+  /** Workers choose their name, errors, outputs and progress. */
   private static void work(Carillon carillon) {
     for (int i = 0; i <= TEXTS.size(); i++) {
       String text = i < TEXTS.size() ? TEXTS.get(i) : LONG;
@@ -225,7 +225,7 @@ class HostileTextTest {
   }
 
   @Test
-  void a_page_with_hostile_text_shows_it_and_runs_nothing() {
+  void no_page_runs_hostile_text() {
     dashboard.expect(400);
     dashboard.expect(404);
     dashboard.expect(422);
@@ -240,7 +240,7 @@ class HostileTextTest {
     }
   }
 
-  /** Opens whatever can be opened without changing anything. */
+  /** Expands everything that can be expanded. */
   private static void unfold(Page page) {
     page.evaluate(
         """
@@ -252,7 +252,7 @@ class HostileTextTest {
     Dashboard.settle(page);
   }
 
-  /** Elements and addresses that only hostile text would have made. */
+  /** Elements and addresses that only hostile text could have created. */
   private static final String INTRUDERS =
       """
       () => [...document.querySelectorAll(
@@ -261,7 +261,7 @@ class HostileTextTest {
       """;
 
   @Test
-  void a_dialog_about_hostile_text_runs_nothing_either() {
+  void no_dialog_runs_hostile_text() {
     Page page = dashboard.open("/tasks/" + tasks.get("answered0"));
 
     Parts.button(page, "Edit and redrive").click();
@@ -273,7 +273,7 @@ class HostileTextTest {
   }
 
   @Test
-  void a_form_has_it_as_its_value() {
+  void forms_keep_hostile_text_as_their_value() {
     Page page = dashboard.open("/schedules/hostile-0?edit=1");
 
     assertThat(page.getByLabel("Key", new Page.GetByLabelOptions().setExact(true)))
@@ -299,7 +299,7 @@ class HostileTextTest {
 
   @ParameterizedTest
   @MethodSource("shown")
-  void it_is_there_to_be_read(Shown shown) {
+  void hostile_text_is_shown_as_text(Shown shown) {
     Page page = dashboard.open(shown.route());
     unfold(page);
 
@@ -307,7 +307,7 @@ class HostileTextTest {
   }
 
   @Test
-  void what_hides_or_turns_text_around_is_shown_by_its_code() {
+  void control_and_direction_characters_are_shown_by_their_code() {
     Page page = dashboard.open("/tasks/" + tasks.get("worked2"));
 
     assertThat(Parts.main(page)).containsText("⟨202E⟩gnp.exe");
@@ -315,7 +315,7 @@ class HostileTextTest {
   }
 
   @Test
-  void a_long_text_is_cut_until_it_is_asked_for() {
+  void a_long_text_is_cut_until_it_is_expanded() {
     Page page = dashboard.open("/tasks/" + tasks.get("long"));
     long before = length(page);
 

@@ -20,7 +20,7 @@ class KeyboardTest {
 
   @BeforeAll
   static void fill() {
-    new Samples(dashboard.carillon(), receiver).make();
+    new Samples(dashboard.carillon(), receiver).create();
   }
 
   @AfterAll
@@ -29,7 +29,7 @@ class KeyboardTest {
   }
 
   @Test
-  void two_keys_go_to_each_page_and_its_heading_has_the_focus() {
+  void shortcuts_open_every_page_and_focus_its_heading() {
     Page page = dashboard.open("/settings", Look.LIGHT, dashboard.adminKey());
     for (String place :
         new String[] {
@@ -48,13 +48,13 @@ class KeyboardTest {
       assertThat(Parts.heading(page)).isFocused();
     }
     Dashboard.go(page, "/nowhere?x=1");
-    assertThat(page).hasTitle("No such page · Carillon");
+    assertThat(page).hasTitle("Page not found · Carillon");
     assertThat(Parts.main(page)).containsText("#/nowhere?x=1");
     Axe.check(page, "no such page");
   }
 
   @Test
-  void a_question_mark_shows_the_keys_and_escape_gives_the_focus_back() {
+  void the_question_mark_shows_the_shortcuts_and_escape_restores_the_focus() {
     Page page = dashboard.open("/tasks");
 
     page.keyboard().press("?");
@@ -67,7 +67,7 @@ class KeyboardTest {
   }
 
   @Test
-  void the_first_stop_skips_the_navigation() {
+  void the_first_tab_stop_skips_the_navigation() {
     Page page = dashboard.open("/tasks");
 
     page.locator("a, button, input, select").first().focus();
@@ -79,7 +79,7 @@ class KeyboardTest {
   }
 
   @Test
-  void a_dead_task_is_found_read_and_redriven_by_keys_alone() {
+  void a_dead_task_is_found_and_redriven_with_the_keyboard_alone() {
     receiver.answers("/invoice", 200, "{\"ok\":true}");
     Page page = dashboard.open("/overview");
 
@@ -101,23 +101,25 @@ class KeyboardTest {
 
   @ParameterizedTest
   @CsvSource({"/overview", "/tasks", "/dead-letters", "/schedules", "/types", "/settings"})
-  void every_stop_is_seen_and_none_is_a_trap(String route) {
+  void every_tab_stop_is_visible_and_none_traps_the_focus(String route) {
     Page page = dashboard.open(route);
     page.locator("a.skip").focus();
     int stops = 0;
     do {
       page.keyboard().press("Tab");
-      Assertions.assertThat(page.evaluate(IS_SEEN)).as("stop %d of %s", stops, route).isEqualTo("");
+      Assertions.assertThat(page.evaluate(IS_FOCUS_VISIBLE))
+          .as("stop %d of %s", stops, route)
+          .isEqualTo("");
       stops++;
-    } while (stops < MOST_STOPS && !(boolean) page.evaluate(IS_AGAIN));
+    } while (stops < MAX_STOPS && !(boolean) page.evaluate(IS_REVISITED));
 
-    Assertions.assertThat(stops).isBetween(8, MOST_STOPS - 1);
+    Assertions.assertThat(stops).isBetween(8, MAX_STOPS - 1);
   }
 
-  private static final int MOST_STOPS = 400;
+  private static final int MAX_STOPS = 400;
 
-  /** Whether the tour of the page is over: it left the page, or is where it was before. */
-  private static final String IS_AGAIN =
+  /** Whether every tab stop was visited: the focus left the page, or is on an earlier stop. */
+  private static final String IS_REVISITED =
       """
       () => {
         const at = document.activeElement;
@@ -128,8 +130,8 @@ class KeyboardTest {
       }
       """;
 
-  /** Empty if one sees where the focus is. */
-  private static final String IS_SEEN =
+  /** Empty if the focus is visible. */
+  private static final String IS_FOCUS_VISIBLE =
       """
       () => {
         const at = document.activeElement;

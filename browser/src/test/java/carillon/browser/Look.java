@@ -7,13 +7,13 @@ import com.microsoft.playwright.options.ReducedMotion;
 import java.util.List;
 import java.util.Locale;
 
-/** How the dashboard is looked at. */
+/** A window size and colour scheme. */
 enum Look {
   LIGHT(1280, 900, ColorScheme.LIGHT),
   DARK(1280, 900, ColorScheme.DARK),
   PHONE(375, 740, ColorScheme.LIGHT);
 
-  /** Neither UTC nor the zone of the tests, so that a time shown in either is a mistake seen. */
+  /** Neither UTC nor the zone of the tests, so that a time in a wrong zone fails a test. */
   static final String ZONE = "America/New_York";
 
   private final int width;
@@ -26,7 +26,7 @@ enum Look {
     this.scheme = scheme;
   }
 
-  /** What all of them have in common. */
+  /** The options that all of them share. */
   static Browser.NewContextOptions options() {
     return new Browser.NewContextOptions()
         .setLocale("en-US")
@@ -35,7 +35,7 @@ enum Look {
         .setPermissions(List.of("clipboard-read", "clipboard-write"));
   }
 
-  /** Changes a page that is open. */
+  /** Applies this to an open page. */
   void on(Page page) {
     page.emulateMedia(new Page.EmulateMediaOptions().setColorScheme(scheme));
     page.setViewportSize(width, height);

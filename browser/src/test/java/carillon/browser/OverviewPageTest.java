@@ -15,7 +15,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** How it goes, and what needs somebody. */
+/** The overview: figures, attention, charts, types and tenants. */
 class OverviewPageTest {
 
   @RegisterExtension static final Dashboard dashboard = new Dashboard();
@@ -24,7 +24,7 @@ class OverviewPageTest {
 
   @BeforeAll
   static void fill() {
-    new Samples(dashboard.carillon(), receiver).make();
+    new Samples(dashboard.carillon(), receiver).create();
   }
 
   @AfterAll
@@ -37,27 +37,27 @@ class OverviewPageTest {
   }
 
   @Test
-  void numbers_change_while_one_looks() {
+  void figures_update_live() {
     Page page = dashboard.open("/overview");
     assertThat(page.locator(".live")).containsText("Live");
-    assertThat(tile(page, "Completed, last hour")).containsText(Pattern.compile("[4-9]\\d"));
+    assertThat(tile(page, "Completed (1h)")).containsText(Pattern.compile("[4-9]\\d"));
     assertThat(tile(page, "In flight")).containsText("2");
 
     dashboard
         .carillon()
         .enqueueAll(IntStream.range(0, 500).mapToObj(_ -> NewTask.of("welcome-mail")).toList());
 
-    assertThat(tile(page, "Completed, last hour")).containsText(Pattern.compile("5[4-9]\\d"));
+    assertThat(tile(page, "Completed (1h)")).containsText(Pattern.compile("5[4-9]\\d"));
   }
 
   @Test
-  void what_needs_attention_leads_to_where_it_is_mended() {
+  void attention_items_link_to_the_page_where_they_are_fixed() {
     Page page = dashboard.open("/overview");
     Locator list = page.locator("ul.attentions");
     assertThat(list).containsText("Type newsletter is paused");
     assertThat(list).containsText("until the new bank is connected");
 
-    page.locator("ul.attentions li", new Page.LocatorOptions().setHasText("invoice dies"))
+    page.locator("ul.attentions li", new Page.LocatorOptions().setHasText("invoice is failing"))
         .getByRole(AriaRole.LINK)
         .click();
 
@@ -70,28 +70,30 @@ class OverviewPageTest {
     Page page = dashboard.open("/overview");
 
     Locator table = page.locator("section[aria-labelledby=types] table");
-    table.getByRole(AriaRole.BUTTON, new Locator.GetByRoleOptions().setName("Dead")).click();
+    table
+        .getByRole(AriaRole.BUTTON, new Locator.GetByRoleOptions().setName("Dead").setExact(true))
+        .click();
 
     assertThat(table.locator("tbody tr").first()).containsText("invoice");
     assertThat(table.locator("th[aria-sort=descending]")).hasCount(1);
   }
 
   @Test
-  void charts_have_their_numbers_as_a_table_too() {
+  void charts_also_show_their_numbers_as_a_table() {
     Page page = dashboard.open("/overview");
     Locator chart = page.locator("c-chart").first();
     assertThat(chart.locator("canvas"))
-        .hasAttribute("aria-label", Pattern.compile("Tasks in a minute.*completed.*"));
+        .hasAttribute("aria-label", Pattern.compile("Tasks per minute.*completed.*"));
 
-    chart.getByText("as a table").click();
+    chart.getByText("Show as table").click();
     assertThat(chart.locator("tbody tr").nth(59)).isVisible();
-    Parts.button(page, "Last day").click();
+    Parts.button(page, "Last 24 hours").click();
 
     assertThat(chart.locator("tbody tr").nth(200)).isVisible();
   }
 
   @Test
-  void an_admin_sees_every_tenant_and_goes_to_one() {
+  void an_admin_sees_every_tenant_and_switches_to_one() {
     Page page = dashboard.open("/overview", Look.LIGHT, dashboard.adminKey());
 
     Parts.button(page, dashboard.tenant()).click();
@@ -101,7 +103,7 @@ class OverviewPageTest {
   }
 
   @Test
-  void the_header_names_the_tenant_that_is_looked_at_whichever_way_it_was_chosen() {
+  void the_top_bar_names_the_current_tenant_however_it_was_chosen() {
     Page page = dashboard.open("/overview", Look.LIGHT, dashboard.adminKey());
     Locator named = named(page);
 
@@ -116,24 +118,24 @@ class OverviewPageTest {
   }
 
   @Test
-  void what_dies_while_one_looks_needs_attention_at_once() {
+  void new_dead_letters_need_attention_immediately() {
     receiver.answers("/hopeless", 422, "{}");
     dashboard.carillon().put("/v1/types/hopeless", Map.of("target", receiver.target("/hopeless")));
     Page page = dashboard.open("/overview");
     Locator attention = page.locator("section[aria-labelledby=attention]");
-    assertThat(attention).containsText(Pattern.compile("looked (now|\\d+ s ago)"));
+    assertThat(attention).containsText(Pattern.compile("updated (now|\\d+ s ago)"));
     assertThat(attention).not().containsText("hopeless");
 
     dashboard.carillon().enqueue(NewTask.of("hopeless"));
 
-    assertThat(attention).containsText("hopeless dies");
+    assertThat(attention).containsText("hopeless is failing");
   }
 
   @Test
-  void a_node_that_others_reach_by_plain_http_needs_attention() {
+  void a_node_exposed_over_plain_http_needs_attention() {
     Page page = dashboard.open("/overview", Look.LIGHT, dashboard.adminKey());
     Locator attention = page.locator("section[aria-labelledby=attention]");
-    assertThat(attention).containsText(Pattern.compile("looked (now|\\d+ s ago)"));
+    assertThat(attention).containsText(Pattern.compile("updated (now|\\d+ s ago)"));
     assertThat(attention).not().containsText("Plain HTTP"); // it is bound to this machine
     page.route(
         "**/v1/cluster",
@@ -147,26 +149,26 @@ class OverviewPageTest {
                           .replace("\"beyondLoopback\":false", "\"beyondLoopback\":true")));
         });
 
-    Parts.button(page, "Look again").click();
+    Parts.button(page, "Refresh").click();
 
     assertThat(attention).containsText("Plain HTTP is open to other machines");
     assertThat(attention).containsText("bound to 0.0.0.0");
   }
 
   @Test
-  void a_look_that_fails_is_not_taken_for_a_good_one() {
+  void a_failed_refresh_is_not_shown_as_healthy() {
     dashboard.expect(503);
     String key = dashboard.newKey("producer", "Calm", "welcome-mail");
     Page page = dashboard.open("/overview", Look.LIGHT, key);
     page.route("**/v1/dead-letters/groups*", route -> route.fulfill(unavailable()));
 
-    Parts.button(page, "Look again").click();
+    Parts.button(page, "Refresh").click();
 
     assertThat(Parts.alert(page)).isVisible();
-    assertThat(Parts.main(page)).not().containsText("All is well");
+    assertThat(Parts.main(page)).not().containsText("All healthy");
   }
 
-  /** The select in the header; the table of tenants has a similar name. */
+  /** The select in the top bar; the table of tenants has a similar name. */
   private static Locator named(Page page) {
     return page.getByLabel("Tenant", new Page.GetByLabelOptions().setExact(true));
   }
@@ -176,7 +178,7 @@ class OverviewPageTest {
   }
 
   @Test
-  void a_key_for_some_types_sees_those_only() {
+  void a_key_limited_to_types_sees_only_those() {
     String key = dashboard.newKey("producer", "Mailer", "welcome-mail");
     Page page = dashboard.open("/overview", Look.LIGHT, key);
 

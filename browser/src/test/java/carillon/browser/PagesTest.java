@@ -11,7 +11,7 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Every page with something on it: in light, in dark, and on a phone. */
+/** Every page with data: in light, in dark, and on a phone. */
 class PagesTest {
 
   @RegisterExtension static final Dashboard dashboard = new Dashboard();
@@ -19,7 +19,7 @@ class PagesTest {
   private static final Receiver receiver = new Receiver();
   private static Samples samples;
 
-  /** A page, what stands on it, and whether it is for admins. */
+  /** A page, a text on it, and whether it is for admins. */
   record Place(String name, String route, String text, boolean forAdmins) {
     Place(String name, String route, String text) {
       this(name, route, text, false);
@@ -34,7 +34,7 @@ class PagesTest {
   @BeforeAll
   static void fill() {
     samples = new Samples(dashboard.carillon(), receiver);
-    samples.make();
+    samples.create();
   }
 
   @AfterAll
@@ -54,13 +54,13 @@ class PagesTest {
         new Place("types", "/types", "newsletter"),
         new Place("type", "/types/invoice", "invoice"),
         new Place("settings", "/settings", "Owner"),
-        new Place("cluster", "/cluster", "tower", true),
+        new Place("cluster", "/cluster", "Partitions", true),
         new Place("overview-admin", "/overview", "pagestest", true));
   }
 
   @ParameterizedTest
   @MethodSource("places")
-  void a_page_can_be_read_by_everybody_and_fits(Place place) {
+  void every_page_is_accessible_and_fits_its_window(Place place) {
     Page page =
         place.forAdmins()
             ? dashboard.open(place.route(), Look.LIGHT, dashboard.adminKey())
@@ -70,7 +70,7 @@ class PagesTest {
     assertThat(Parts.alert(page)).hasCount(0);
 
     for (Look look : Look.values()) {
-      Dashboard.picture(page, place.name(), look);
+      Dashboard.screenshot(page, place.name(), look);
       if (look != Look.PHONE) {
         Axe.check(page, place + ", " + look);
       }

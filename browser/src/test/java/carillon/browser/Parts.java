@@ -4,7 +4,7 @@ import com.microsoft.playwright.Locator;
 import com.microsoft.playwright.Page;
 import com.microsoft.playwright.options.AriaRole;
 
-/** The parts of a page by the names that people and screen readers know them by. */
+/** Finds parts of a page by their accessible names. */
 final class Parts {
 
   private Parts() {}
@@ -31,7 +31,7 @@ final class Parts {
     return page.getByRole(AriaRole.LINK, new Page.GetByRoleOptions().setName(name).setExact(true));
   }
 
-  /** Rows of tables that have this text. */
+  /** Table rows with this text. */
   static Locator rows(Page page, String text) {
     return page.locator("main tbody tr", new Page.LocatorOptions().setHasText(text));
   }

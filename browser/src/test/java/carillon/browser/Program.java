@@ -20,7 +20,7 @@ final class Program implements AutoCloseable {
   private final Process process;
   private final Path directory;
 
-  /** Returns when it answers. */
+  /** Returns when it is ready. */
   Program(Path directory) throws IOException {
     this.directory = directory;
     List<String> command =
@@ -36,7 +36,7 @@ final class Program implements AutoCloseable {
             "0",
             "--node-id",
             "tower",
-            "--log-level", // for who looks into a failure: why a stream ended, and the like
+            "--log-level", // to analyse failures, such as why a stream ended
             "debug",
             "--data-dir",
             directory.resolve("data").toString());

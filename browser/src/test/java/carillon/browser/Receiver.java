@@ -12,7 +12,9 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 
-/** The target of the tests' deliveries: answers each path as it was told, others with 200. */
+/**
+ * The HTTP target of the tests: each path responds as set with {@link #answers}, others with 200.
+ */
 final class Receiver implements AutoCloseable {
 
   private record Answer(int status, String body) {}
@@ -47,12 +49,12 @@ final class Receiver implements AutoCloseable {
     exchange.close();
   }
 
-  /** Of the last request to the path, by names in small letters; empty if there was none. */
+  /** The headers of the last request to the path, by lower-case name; empty if there was none. */
   Map<String, String> headers(String path) {
     return received.getOrDefault(path, Map.of());
   }
 
-  /** From now on. */
+  /** Sets the response of a path. */
   void answers(String path, int status, String body) {
     answers.put(path, new Answer(status, body));
   }

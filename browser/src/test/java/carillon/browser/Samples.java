@@ -13,10 +13,10 @@ import java.util.Map;
 import java.util.UUID;
 import tools.jackson.databind.JsonNode;
 
-/** The tasks of a small shop, made through the API as its programs would make them. */
+/** The types, tasks and schedules of a small shop, created through the API. */
 final class Samples {
 
-  /** The one that the walk is about. */
+  /** The key of the task in the walk. */
   static final String ORDER = "order-1042";
 
   static final String REASON = "no tax rate for country XK";
@@ -33,12 +33,12 @@ final class Samples {
     this.receiver = receiver;
   }
 
-  /** Everything there is; returns when it has happened. */
-  void make() {
+  /** Creates everything, and returns when all that must fail has failed. */
+  void create() {
     types();
     tasks();
     schedules();
-    await("what is to die is dead")
+    await("18 dead letters")
         .atMost(Duration.ofSeconds(30))
         .until(() -> carillon.get("/v1/dead-letters?limit=100").get("items").size() == 18);
   }
@@ -88,7 +88,7 @@ final class Samples {
     images();
   }
 
-  /** One that fails until the receiver answers otherwise. */
+  /** A task that fails until the receiver responds with success. */
   static NewTask invoice(int order) {
     return NewTask.of("invoice")
         .key("order-" + order)
@@ -97,7 +97,7 @@ final class Samples {
         .metadata("region", "eu-west");
   }
 
-  /** Three of them fail for good, the others are being worked on. */
+  /** A worker fails three of them permanently and keeps the others running. */
   private void images() {
     JsonNode claimed =
         carillon.post(

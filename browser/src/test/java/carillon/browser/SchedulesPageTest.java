@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import tools.jackson.databind.JsonNode;
 
-/** Schedules: made, previewed, changed, paused, triggered, backfilled, deleted. */
+/** Schedules: create, preview, edit, pause, trigger, backfill, delete. */
 class SchedulesPageTest {
 
   @RegisterExtension static final Dashboard dashboard = new Dashboard();
@@ -40,44 +40,45 @@ class SchedulesPageTest {
   }
 
   @Test
-  void a_rule_is_explained_while_it_is_typed_and_then_kept() {
+  void a_schedule_is_previewed_while_typing_and_then_created() {
     dashboard.expect(404);
     dashboard.expect(422);
     Page page = dashboard.open("/schedules");
     put("other", "0 1 * * *");
     Dashboard.go(page, "/schedules?new=1");
     Locator preview = page.locator(".preview");
+    assertThat(Parts.main(page)).containsText("No target on the type: waits for pull workers");
 
     page.getByLabel("Name").fill("standup");
-    page.getByLabel("Expression").fill("61 * * * *");
-    assertThat(preview).containsText("would not fire");
-    page.getByLabel("Expression").fill("0 0 31 2 *");
-    assertThat(preview).containsText("It would not fire: none of its months");
-    page.getByLabel("Expression").fill("30 2 * * *");
+    page.getByLabel("Cron expression").fill("61 * * * *");
+    assertThat(preview).containsText("Invalid schedule");
+    page.getByLabel("Cron expression").fill("0 0 31 2 *");
+    assertThat(preview).containsText("Invalid schedule: none of its months");
+    page.getByLabel("Cron expression").fill("30 2 * * *");
     page.getByLabel("Time zone").fill("Europe/Berlin");
     assertThat(preview).containsText("02:30");
     assertThat(preview).containsText("Europe/Berlin");
     Axe.check(page, "new schedule");
-    Dashboard.picture(page, "schedule-new", Look.LIGHT);
-    page.getByLabel("Type", new Page.GetByLabelOptions().setExact(false)).first().fill("standup");
-    Parts.button(page, "Make schedule").click();
+    Dashboard.screenshot(page, "schedule-new", Look.LIGHT);
+    page.getByLabel("Type (required)").fill("standup");
+    Parts.button(page, "Create schedule").click();
 
     assertThat(Parts.heading(page)).containsText("standup");
     Assertions.assertThat(read("standup").get("timezone").asString()).isEqualTo("Europe/Berlin");
   }
 
   @Test
-  void a_schedule_is_changed_and_an_old_change_refused() {
+  void a_schedule_is_edited_and_a_stale_edit_is_rejected() {
     dashboard.expect(412);
     put("changed", "0 5 * * *");
     Page page = dashboard.open("/schedules/changed?edit=1");
-    page.getByLabel("Expression").fill("0 6 * * *");
+    page.getByLabel("Cron expression").fill("0 6 * * *");
     Parts.button(page, "Save").click();
     assertThat(Parts.main(page)).containsText("06:00");
 
     Dashboard.go(page, "/schedules/changed?edit=1");
     put("changed", "0 7 * * *");
-    page.getByLabel("Expression").fill("0 8 * * *");
+    page.getByLabel("Cron expression").fill("0 8 * * *");
     Parts.button(page, "Save").click();
 
     assertThat(Parts.alert(page)).isVisible();
@@ -85,7 +86,7 @@ class SchedulesPageTest {
   }
 
   @Test
-  void next_runs_are_those_of_the_rule_as_it_is_now() {
+  void next_runs_follow_the_edited_schedule() {
     put("ruled", "0 5 * * *");
     Page page = dashboard.open("/schedules/ruled");
     Locator runs = page.locator("section[aria-labelledby=next] li");
@@ -94,7 +95,7 @@ class SchedulesPageTest {
     assertThat(runs.first()).containsText("05:00");
 
     Dashboard.go(page, "/schedules/ruled?edit=1");
-    page.getByLabel("Expression").fill("0 6 * * *");
+    page.getByLabel("Cron expression").fill("0 6 * * *");
     Parts.button(page, "Save").click();
 
     assertThat(runs).hasCount(5);
@@ -102,7 +103,7 @@ class SchedulesPageTest {
   }
 
   @Test
-  void fires_are_shown_as_the_address_says() {
+  void the_filter_of_runs_is_in_the_address() {
     put("filtered", "0 5 * * *");
     Page page = dashboard.open("/schedules/filtered");
     Locator shown = page.locator("section[aria-labelledby=fires] select");
@@ -115,12 +116,12 @@ class SchedulesPageTest {
   }
 
   @Test
-  void a_schedule_is_paused_for_a_reason_and_resumed() {
+  void a_schedule_is_paused_with_a_reason_and_resumed() {
     put("paused", "0 5 * * *");
     Page page = dashboard.open("/schedules/paused");
 
     Parts.button(page, "Pause").click();
-    Parts.dialog(page).getByLabel("Why").fill("holidays <i>");
+    Parts.dialog(page).getByLabel("Reason").fill("holidays <i>");
     Parts.confirm(page, "Pause");
     assertThat(page.getByRole(AriaRole.NOTE)).containsText("holidays <i>");
     Parts.button(page, "Resume").click();
@@ -131,7 +132,7 @@ class SchedulesPageTest {
   }
 
   @Test
-  void a_trigger_makes_a_task_that_is_shown_on_the_strip() {
+  void a_trigger_creates_a_task_that_is_shown_on_the_strip() {
     put("triggered", "0 5 1 1 *");
     Page page = dashboard.open("/schedules/triggered");
 
@@ -139,7 +140,7 @@ class SchedulesPageTest {
     Parts.confirm(page, "Trigger");
 
     Locator detail = page.locator(".fire-detail");
-    assertThat(detail).containsText("triggered by hand");
+    assertThat(detail).containsText("manual");
     assertThat(detail).containsText("completed");
     detail.getByRole(AriaRole.LINK).first().click();
     assertThat(Parts.heading(page)).containsText("ticks");
@@ -147,13 +148,13 @@ class SchedulesPageTest {
   }
 
   @Test
-  void a_backfill_is_counted_first_and_seen_to_the_end() {
+  void a_backfill_shows_its_count_before_it_starts_and_its_progress_after() {
     put("filled", "0 * * * *");
     Page page = dashboard.open("/schedules/filled");
 
     Parts.button(page, "Backfill").click();
-    Parts.confirm(page, "Count");
-    assertThat(Parts.dialog(page)).containsText(Pattern.compile("Make 2[3-5] tasks"));
+    Parts.confirm(page, "Preview");
+    assertThat(Parts.dialog(page)).containsText(Pattern.compile("Create 2[3-5] tasks"));
     Parts.dialog(page).locator("[type=submit]").click();
 
     assertThat(page.locator("c-backfills")).containsText("Done");
@@ -163,8 +164,8 @@ class SchedulesPageTest {
   }
 
   @Test
-  void marks_are_walked_by_arrows_and_say_what_became_of_each() {
-    // Hours from now: what fires within a minute has its task already, which waits.
+  void arrow_keys_move_between_the_runs_of_the_strip() {
+    // Hours from now: a run within the next minute would already have its task.
     put("walked", "0 %d * * *".formatted(LocalTime.now(ZoneOffset.UTC).plusHours(12).getHour()));
     dashboard.carillon().triggerSchedule("walked");
     Page page = dashboard.open("/schedules/walked");
@@ -175,7 +176,7 @@ class SchedulesPageTest {
     page.keyboard().press("Enter");
 
     assertThat(marks.nth(1)).isFocused();
-    assertThat(page.locator(".fire-detail")).containsText("will fire");
+    assertThat(page.locator(".fire-detail")).containsText("upcoming");
   }
 
   @Test
@@ -194,7 +195,7 @@ class SchedulesPageTest {
   }
 
   @Test
-  void who_may_only_look_is_offered_nothing_else() {
+  void a_viewer_sees_no_actions() {
     put("seen", "0 5 * * *");
     Page page = dashboard.open("/schedules/seen", Look.LIGHT, dashboard.newKey("viewer", "Viewer"));
 

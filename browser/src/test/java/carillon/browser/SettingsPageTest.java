@@ -16,24 +16,24 @@ class SettingsPageTest {
   @RegisterExtension static final Dashboard dashboard = new Dashboard();
 
   @Test
-  void a_key_is_made_shown_once_and_works() {
+  void a_created_key_is_shown_once_and_works() {
     Page page = dashboard.open("/settings");
 
     Parts.button(page, "New key").click();
     Locator dialog = Parts.dialog(page);
     dialog.getByLabel("Name").fill("Mailer <b>");
     dialog.getByLabel("Role").selectOption("producer");
-    dialog.getByLabel("Only these types").fill("mail, letter");
-    dialog.getByLabel("Ends").selectOption("30");
+    dialog.getByLabel("Restrict to types").fill("mail, letter");
+    dialog.getByLabel("Expires").selectOption("30");
     Axe.check(page, "new key");
-    Parts.confirm(page, "Make it");
+    Parts.confirm(page, "Create key");
     String key = dialog.locator("pre").innerText();
     Axe.check(page, "the key");
     page.keyboard().press("Escape");
     assertThat(dialog).containsText("It is not shown again");
     page.keyboard().press("Escape"); // which a browser takes for a no, whatever is said
     assertThat(dialog).containsText(key);
-    Parts.confirm(page, "I have kept it");
+    Parts.confirm(page, "I have saved it");
 
     assertThat(Parts.rows(page, "Mailer <b>")).containsText("mail, letter");
     assertThat(Parts.rows(page, "Mailer <b>")).containsText("in 29 d");
@@ -56,15 +56,15 @@ class SettingsPageTest {
   }
 
   @Test
-  void what_the_server_refuses_is_said_where_it_was_asked() {
+  void a_rejected_form_shows_the_error_in_its_dialog() {
     dashboard.expect(422);
     dashboard.expect(400);
     Page page = dashboard.open("/settings");
     Parts.button(page, "New key").click();
     Parts.dialog(page).getByLabel("Name").fill("Wrong");
     Parts.dialog(page).getByLabel("Role").selectOption("owner");
-    Parts.dialog(page).getByLabel("Only these types").fill("mail");
-    Parts.confirm(page, "Make it");
+    Parts.dialog(page).getByLabel("Restrict to types").fill("mail");
+    Parts.confirm(page, "Create key");
 
     Assertions.assertThat(Parts.alert(page).innerText().split("/types", -1))
         .hasSize(2); // said once
@@ -73,68 +73,68 @@ class SettingsPageTest {
   }
 
   @Test
-  void an_admin_makes_and_changes_tenants() {
+  void an_admin_creates_and_edits_tenants() {
     dashboard.expect(404); // whether there is one already
     String name = dashboard.tenant() + "-new";
     Page page = dashboard.open("/settings?tab=tenants", Look.LIGHT, dashboard.adminKey());
     Parts.button(page, "New tenant").click();
     Parts.dialog(page).getByLabel("Name").fill(name);
     Axe.check(page, "new tenant");
-    Parts.confirm(page, "Make it");
-    assertThat(Parts.rows(page, name)).containsText("Open");
+    Parts.confirm(page, "Create tenant");
+    assertThat(Parts.rows(page, name)).containsText("Active");
 
     Parts.button(Parts.rows(page, name), "Edit").click();
     Parts.dialog(page).getByLabel("Paused").check();
-    Parts.dialog(page).getByLabel("Weight").fill("3");
+    Parts.dialog(page).getByLabel("Keys").fill("3");
     Parts.confirm(page, "Save");
 
     assertThat(Parts.rows(page, name)).containsText("Paused");
-    Assertions.assertThat(dashboard.admin().get("/v1/tenants/" + name).get("weight").asInt())
+    Assertions.assertThat(dashboard.admin().get("/v1/tenants/" + name).get("maxKeys").asInt())
         .isEqualTo(3);
     dashboard.admin().put("/v1/tenants/" + name, Map.of());
   }
 
   @Test
-  void a_tenant_that_somebody_else_has_changed_is_not_overwritten() {
+  void a_tenant_changed_by_someone_else_is_not_overwritten() {
     String name = dashboard.tenant() + "-shared";
-    weigh(name, 2);
+    limitKeys(name, 2);
     Page page = dashboard.open("/settings?tab=tenants", Look.LIGHT, dashboard.adminKey());
-    assertThat(Parts.rows(page, name)).containsText("2");
+    assertThat(Parts.rows(page, name)).isVisible();
 
-    weigh(name, 4);
+    limitKeys(name, 4);
     Parts.button(Parts.rows(page, name), "Edit").click();
-    assertThat(Parts.dialog(page).getByLabel("Weight")).hasValue("4");
-    weigh(name, 5);
+    assertThat(Parts.dialog(page).getByLabel("Keys")).hasValue("4");
+    limitKeys(name, 5);
     Parts.dialog(page).getByLabel("Strict").check();
     Parts.confirm(page, "Save");
 
-    assertThat(Parts.alert(page)).containsText("Somebody else has changed it");
+    assertThat(Parts.alert(page)).containsText("Changed by someone else");
     JsonNode kept = dashboard.admin().get("/v1/tenants/" + name);
-    Assertions.assertThat(kept.get("weight").asInt()).isEqualTo(5);
+    Assertions.assertThat(kept.get("maxKeys").asInt()).isEqualTo(5);
     Assertions.assertThat(kept.get("strict").asBoolean()).isFalse();
   }
 
   @Test
-  void a_new_tenant_replaces_none() {
+  void a_new_tenant_does_not_replace_an_existing_one() {
     String name = dashboard.tenant() + "-there";
-    weigh(name, 7);
+    limitKeys(name, 7);
     Page page = dashboard.open("/settings?tab=tenants", Look.LIGHT, dashboard.adminKey());
 
     Parts.button(page, "New tenant").click();
     Parts.dialog(page).getByLabel("Name").fill(name);
-    Parts.confirm(page, "Make it");
+    Parts.confirm(page, "Create tenant");
 
-    assertThat(Parts.alert(page)).containsText("There is a tenant of this name");
-    Assertions.assertThat(dashboard.admin().get("/v1/tenants/" + name).get("weight").asInt())
+    assertThat(Parts.alert(page)).containsText("A tenant with this name already exists");
+    Assertions.assertThat(dashboard.admin().get("/v1/tenants/" + name).get("maxKeys").asInt())
         .isEqualTo(7);
   }
 
-  private static void weigh(String tenant, int weight) {
-    dashboard.admin().put("/v1/tenants/" + tenant, Map.of("weight", weight));
+  private static void limitKeys(String tenant, int max) {
+    dashboard.admin().put("/v1/tenants/" + tenant, Map.of("maxKeys", max));
   }
 
   @Test
-  void limits_and_the_version_are_there_for_everybody() {
+  void limits_and_the_version_are_visible_to_every_key() {
     Page page = dashboard.open("/settings", Look.LIGHT, dashboard.newKey("viewer", "Viewer"));
     assertThat(page.getByText("Keys", new Page.GetByTextOptions().setExact(true))).hasCount(0);
     assertThat(Parts.main(page)).containsText("Payload");

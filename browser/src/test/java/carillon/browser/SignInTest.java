@@ -14,16 +14,16 @@ import org.assertj.core.api.Assertions;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** Getting in and out, and what is remembered. */
+/** Sign-in, sign-out, stored settings and the tenant of the address. */
 class SignInTest {
 
   @RegisterExtension static final Dashboard dashboard = new Dashboard();
 
   @Test
-  void a_key_signs_in_and_leads_to_where_one_wanted_to_go() {
+  void sign_in_opens_the_requested_page() {
     Page page = dashboard.openSignedOut("/types", Look.LIGHT);
     Axe.check(page, "signed out");
-    Dashboard.picture(page, "sign-in", Look.LIGHT);
+    Dashboard.screenshot(page, "sign-in", Look.LIGHT);
 
     Dashboard.signIn(page, dashboard.ownerKey());
 
@@ -32,19 +32,19 @@ class SignInTest {
   }
 
   @Test
-  void a_wrong_key_is_said_to_be_wrong_and_kept_nowhere() {
+  void an_invalid_key_is_rejected_and_not_stored() {
     dashboard.expect(401);
     Page page = dashboard.openSignedOut("/", Look.LIGHT);
 
     Dashboard.signIn(page, "not-a-key");
 
-    assertThat(Parts.alert(page)).containsText("not known");
+    assertThat(Parts.alert(page)).containsText("Invalid API key");
     Assertions.assertThat(stored(page)).doesNotContain("not-a-key");
     Axe.check(page, "refused");
   }
 
   @Test
-  void a_key_is_kept_by_its_tab_only_until_one_signs_out() {
+  void a_key_is_stored_by_its_tab_only_until_sign_out() {
     Page page = dashboard.open("/overview");
     page.reload();
     Dashboard.settle(page);
@@ -63,7 +63,7 @@ class SignInTest {
   }
 
   @Test
-  void a_revoked_key_signs_out_and_says_so() {
+  void a_revoked_key_is_signed_out_with_a_message() {
     dashboard.expect(401);
     String key = dashboard.newKey("viewer", "Soon gone");
     Page page = dashboard.open("/overview", Look.LIGHT, key);
@@ -72,11 +72,11 @@ class SignInTest {
     Dashboard.leave(page, "/types");
 
     assertThat(page.getByLabel("API key")).isVisible();
-    assertThat(page.getByRole(AriaRole.STATUS).first()).containsText("expired, was revoked");
+    assertThat(page.getByRole(AriaRole.STATUS).first()).containsText("expired or revoked");
   }
 
   @Test
-  void a_theme_is_kept() {
+  void the_chosen_theme_is_stored() {
     Page page = dashboard.open("/overview");
     page.getByLabel("Theme").selectOption("dark");
     page.reload();
@@ -87,7 +87,7 @@ class SignInTest {
   }
 
   @Test
-  void an_admin_looks_at_any_tenant_and_others_see_their_own_only() {
+  void an_admin_sees_any_tenant_and_others_only_their_own() {
     dashboard.carillon().put("/v1/types/mine", Map.of());
     Page page = dashboard.open("/types", Look.LIGHT, dashboard.adminKey());
     assertThat(Parts.main(page)).not().containsText("mine");
@@ -107,7 +107,7 @@ class SignInTest {
   }
 
   @Test
-  void an_address_names_the_tenant_and_whoever_opens_it_looks_at_that_one() {
+  void an_address_names_its_tenant_and_opens_it() {
     dashboard.expect(403);
     dashboard.expect(404);
     dashboard.carillon().put("/v1/types/sent", Map.of());
@@ -123,7 +123,7 @@ class SignInTest {
     page.goBack();
     assertThat(page.getByLabel("Tenant")).hasValue(tenant);
     Dashboard.leave(page, "/types?tenant=nobody");
-    assertThat(Parts.alert(page)).containsText("sees no tenant");
+    assertThat(Parts.alert(page)).containsText("No access to tenant");
     Parts.link(page, "Types").click();
     assertThat(Parts.main(page)).containsText("sent");
     assertThat(Parts.link(page, "sent")).hasAttribute("href", "#/types/sent?tenant=" + tenant);
@@ -131,12 +131,12 @@ class SignInTest {
 
     Page own = dashboard.open("/types");
     Dashboard.leave(own, "/types?tenant=default");
-    assertThat(Parts.alert(own)).containsText("sees no tenant “default”");
+    assertThat(Parts.alert(own)).containsText("No access to tenant “default”");
     assertThat(Parts.main(own)).not().containsText("sent");
   }
 
   @Test
-  void a_late_answer_takes_nobody_to_a_tenant_that_was_left_meanwhile() {
+  void a_late_response_does_not_switch_back_to_an_earlier_tenant() {
     String tenant = dashboard.tenant();
     Page page = dashboard.open("/types?tenant=" + tenant, Look.LIGHT, dashboard.adminKey());
     List<Route> held = new ArrayList<>();
@@ -146,10 +146,10 @@ class SignInTest {
     Dashboard.leave(page, "/types?tenant=default");
     page.waitForCondition(() -> !held.isEmpty());
 
-    Dashboard.go(page, "/types?tenant=" + tenant); // somebody thinks better of it
+    Dashboard.go(page, "/types?tenant=" + tenant); // before the response arrives
     held.getFirst().resume();
     page.waitForCondition(() -> answered.contains(held.getFirst().request()));
-    // After who waits for it: what is asked for now is answered later.
+    // A later request ends after the code that waits for the first response has run.
     page.evaluate("() => fetch('/ui/icon.svg', {cache: 'no-store'}).then(answer => answer.text())");
     page.evaluate("() => new Promise(done => setTimeout(done))");
 
@@ -159,7 +159,7 @@ class SignInTest {
   }
 
   @Test
-  void a_start_that_fails_is_tried_again() {
+  void a_failed_start_is_retried() {
     dashboard.expect(503);
     Page page = dashboard.open("/types");
     page.route("**/v1/me", SignInTest::refuse, new Page.RouteOptions().setTimes(1));
@@ -173,7 +173,7 @@ class SignInTest {
   }
 
   @Test
-  void a_list_of_tenants_that_does_not_come_holds_up_no_page() {
+  void a_missing_list_of_tenants_blocks_no_page() {
     dashboard.expect(503);
     Page page = dashboard.open("/types", Look.LIGHT, dashboard.adminKey());
     page.route("**/v1/tenants", SignInTest::refuse);

@@ -25,22 +25,21 @@ import org.junit.jupiter.api.extension.ExtensionContext;
 
 /**
  * The program and a headless Chromium, started by the first test that needs them and shared by all
- * of them: a tenant for each class keeps these apart.
+ * tests. Each test class has its own tenant.
  */
 final class Site implements AutoCloseable {
 
-  /** For a machine that is busy: what is there is seen at once. */
-  static final int PATIENCE_MILLIS = 15_000;
+  /** Long, for busy machines: an element that is there is found immediately. */
+  static final int TIMEOUT_MILLIS = 15_000;
 
-  /** An address and an admin key, to look at a program that runs already. */
+  /** The address of a running program to test instead; see KEY for its admin key. */
   private static final @Nullable String URL = System.getProperty("carillon.browser.url");
 
   private static final String KEY = System.getProperty("carillon.browser.key", "");
 
   /**
-   * Its sandbox does not work for root, /dev/shm is small in containers, and there is no GPU to
-   * draw with. A tab that has a process of its own compiles all scripts again: one process for all
-   * tabs of a class takes half the work.
+   * The sandbox does not work for root, /dev/shm is small in containers, and there is no GPU. One
+   * process for all tabs of a class halves the work, because every process compiles all scripts.
    */
   private static final List<String> FLAGS =
       List.of(
@@ -50,7 +49,7 @@ final class Site implements AutoCloseable {
           "--process-per-site",
           "--renderer-process-limit=1");
 
-  /** What the program said, for who looks into a failure. */
+  /** The log of the program, to analyse failures. */
   private static final Path LOG = Path.of("target/server.log");
 
   private final Path directory;
@@ -59,7 +58,7 @@ final class Site implements AutoCloseable {
   private final Browser browser;
 
   private Site(Path chromium) throws IOException {
-    PlaywrightAssertions.setDefaultAssertionTimeout(PATIENCE_MILLIS);
+    PlaywrightAssertions.setDefaultAssertionTimeout(TIMEOUT_MILLIS);
     this.directory = Files.createTempDirectory("carillon-browser");
     this.program = URL == null ? new Program(directory) : null;
     Map<String, String> environment = new HashMap<>(System.getenv());
@@ -95,7 +94,7 @@ final class Site implements AutoCloseable {
     }
   }
 
-  /** Found as tools/packages finds it, which says after all tests what could not be tested. */
+  /** Searches like tools/packages, which reports after all tests what could not be tested. */
   private static @Nullable Path chromium() {
     return Stream.of(requireNonNullElse(System.getenv("PATH"), "").split(File.pathSeparator, -1))
         .map(directory -> Path.of(directory, "chromium"))

@@ -24,7 +24,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import tools.jackson.databind.JsonNode;
 
-/** One task: its story, and what can be done to it. */
+/** The page of a task: its history and its actions. */
 class TaskPageTest {
 
   @RegisterExtension static final Dashboard dashboard = new Dashboard();
@@ -74,7 +74,7 @@ class TaskPageTest {
 
   private static UUID dead(String type) {
     UUID id = create(NewTask.of(type).key("of " + UUID.randomUUID()));
-    await("its death").until(() -> read(id).get("status").asString().equals("DEAD"));
+    await("a dead task").until(() -> read(id).get("status").asString().equals("DEAD"));
     return id;
   }
 
@@ -83,21 +83,21 @@ class TaskPageTest {
   }
 
   @Test
-  void a_dead_task_says_why_and_shows_every_attempt() {
+  void a_dead_task_shows_its_error_and_every_attempt() {
     Page page = dashboard.open("/tasks/" + dead());
 
     assertThat(Parts.heading(page)).containsText("Dead");
     assertThat(page.locator("section.why")).containsText("the target responded with 500");
     assertThat(page.locator("section.why")).containsText("no tax rate");
-    assertThat(page.locator("section[aria-label=Facts]")).containsText("3 of 3 every 100 ms");
-    assertThat(page.locator("ol.story > li", containing("Attempt"))).hasCount(3);
-    assertThat(page.locator("ol.story > li").last()).containsText("Created");
-    page.locator("ol.story summary").first().click();
-    assertThat(page.locator("ol.story > li").first()).containsText(receiver.url("/broken"));
+    assertThat(page.locator("section[aria-label=Details]")).containsText("3 of 3 every 100ms");
+    assertThat(page.locator("ol.history > li", containing("Attempt"))).hasCount(3);
+    assertThat(page.locator("ol.history > li").last()).containsText("Created");
+    page.locator("ol.history summary").first().click();
+    assertThat(page.locator("ol.history > li").first()).containsText(receiver.url("/broken"));
   }
 
   @Test
-  void a_redriven_task_is_seen_to_complete_without_a_reload() {
+  void a_redriven_task_shows_its_completion_without_a_reload() {
     broken("mended");
     UUID id = dead("mended");
     Page page = dashboard.open("/tasks/" + id);
@@ -107,7 +107,7 @@ class TaskPageTest {
 
     assertThat(Parts.heading(page)).containsText("Completed");
     assertThat(Parts.toasts(page)).containsText("Redriven");
-    assertThat(page.locator("ol.story")).containsText("Redriven");
+    assertThat(page.locator("ol.history")).containsText("Redriven");
   }
 
   @Test
@@ -127,7 +127,7 @@ class TaskPageTest {
   }
 
   @Test
-  void what_was_saved_before_a_redrive_failed_is_not_saved_again() {
+  void an_edit_saved_before_a_failed_redrive_is_not_saved_again() {
     dashboard.expect(503);
     UUID id = dead();
     Page page = dashboard.open("/tasks/" + id);
@@ -155,7 +155,7 @@ class TaskPageTest {
   }
 
   @Test
-  void what_cannot_be_taken_away_is_not_dropped_in_silence() {
+  void emptying_a_required_field_is_an_error() {
     Map<String, Object> target = Map.of("discard", Map.of());
     UUID id = create(NewTask.of("kept").delay(Duration.ofHours(5)).target(target));
     Page page = dashboard.open("/tasks/" + id);
@@ -170,7 +170,7 @@ class TaskPageTest {
   }
 
   @Test
-  void a_target_is_shown_without_what_is_named_like_a_secret() {
+  void secrets_of_a_target_are_hidden() {
     Map<String, Object> http =
         Map.of(
             "url",
@@ -188,7 +188,7 @@ class TaskPageTest {
   }
 
   @Test
-  void a_waiting_task_is_edited() {
+  void a_pending_task_is_edited() {
     UUID id = later();
     Page page = dashboard.open("/tasks/" + id);
 
@@ -201,14 +201,14 @@ class TaskPageTest {
 
     assertThat(Parts.toasts(page)).containsText("Saved");
     assertThat(Parts.heading(page)).containsText("another <b>key</b>");
-    assertThat(page.locator("ol.story > li").first())
+    assertThat(page.locator("ol.history > li").first())
         .containsText("Edited: priority, payload, key by");
     Assertions.assertThat(read(id).get("priority").asInt()).isEqualTo(9);
     Assertions.assertThat(read(id).get("payload").toString()).isEqualTo("{\"n\":2}");
   }
 
   @Test
-  void who_edits_what_somebody_else_has_changed_is_told() {
+  void a_stale_edit_of_a_task_is_rejected() {
     dashboard.expect(412);
     UUID id = later();
     Page page = dashboard.open("/tasks/" + id);
@@ -219,7 +219,7 @@ class TaskPageTest {
     Parts.confirm(page, "Save");
 
     assertThat(Parts.dialog(page).getByRole(com.microsoft.playwright.options.AriaRole.ALERT))
-        .containsText("Somebody else changed");
+        .containsText("Changed by someone else");
     Assertions.assertThat(read(id).get("priority").asInt()).isEqualTo(1);
     Parts.confirm(page, "Cancel");
     Dashboard.settle(page);
@@ -231,20 +231,20 @@ class TaskPageTest {
   }
 
   @Test
-  void what_cannot_be_read_as_json_is_not_sent() {
+  void invalid_json_is_not_sent() {
     Page page = dashboard.open("/tasks/" + later());
     Parts.button(page, "Edit").click();
 
     Parts.dialog(page).getByLabel("Payload").fill("{\"n\": ");
     Parts.confirm(page, "Save");
 
-    assertThat(Parts.alert(page)).containsText("not JSON");
+    assertThat(Parts.alert(page)).containsText("Invalid JSON");
   }
 
   @Test
-  void a_waiting_task_is_run_now() {
+  void a_scheduled_task_is_run_now() {
     Page page = dashboard.open("/tasks/" + later());
-    assertThat(Parts.main(page)).containsText("Waits");
+    assertThat(Parts.main(page)).containsText("Scheduled: starts in");
 
     Parts.button(page, "Run now").click();
 
@@ -252,29 +252,58 @@ class TaskPageTest {
   }
 
   @Test
-  void a_cancel_is_asked_for_twice_and_then_final() {
+  void a_pending_task_says_why_it_has_not_started() {
+    Map<String, Object> discard = Map.of("discard", Map.of());
+    dashboard.carillon().put("/v1/types/held", Map.of("target", discard, "paused", true));
+    Page page = dashboard.open("/tasks/" + create(NewTask.of("held")));
+    assertThat(Parts.heading(page)).containsText("Ready");
+    assertThat(Parts.main(page)).containsText("Blocked: type held is paused.");
+
+    dashboard.carillon().put("/v1/types/pulled", Map.of("leaseTimeout", "1h"));
+    Dashboard.go(page, "/tasks/" + create(NewTask.of("pulled")));
+    assertThat(Parts.heading(page)).containsText("Ready");
+    assertThat(Parts.main(page)).containsText("waiting for a worker that polls this type");
+
+    receiver.answers("/later", 500, "{}");
+    dashboard
+        .carillon()
+        .put(
+            "/v1/types/later",
+            Map.of(
+                "target",
+                receiver.target("/later"),
+                "retry",
+                Map.of("maxAttempts", 3, "backoff", "fixed", "base", "1h", "jitter", "none")));
+    Dashboard.go(page, "/tasks/" + create(NewTask.of("later")));
+    assertThat(Parts.heading(page)).containsText("Retrying");
+    assertThat(Parts.main(page)).containsText("Retrying: attempt 2 of 3 starts in");
+    assertThat(page.locator("section.why")).containsText("The next attempt is automatic.");
+  }
+
+  @Test
+  void a_cancel_must_be_confirmed_and_is_final() {
     UUID id = later();
     Page page = dashboard.open("/tasks/" + id);
 
     Parts.button(page, "Cancel").click();
-    assertThat(Parts.button(Parts.dialog(page), "Keep it")).isFocused();
-    Locator irreversible = Parts.button(Parts.dialog(page), "Cancel the task");
+    assertThat(Parts.button(Parts.dialog(page), "Back")).isFocused();
+    Locator irreversible = Parts.button(Parts.dialog(page), "Cancel task");
     irreversible.focus();
     assertThat(irreversible).hasCSS("background-color", "rgb(179, 38, 30)");
-    Parts.confirm(page, "Keep it");
+    Parts.confirm(page, "Back");
     Assertions.assertThat(read(id).get("status").asString()).isEqualTo("PENDING");
     Parts.button(page, "Cancel").click();
-    Parts.confirm(page, "Cancel the task");
+    Parts.confirm(page, "Cancel task");
 
     assertThat(Parts.heading(page)).containsText("Cancelled");
     assertThat(Parts.button(page, "Run now")).hasCount(0);
   }
 
   @Test
-  void what_happens_elsewhere_is_seen_here() {
+  void changes_made_elsewhere_are_shown() {
     UUID id = later();
     Page page = dashboard.open("/tasks/" + id);
-    assertThat(Parts.heading(page)).containsText("Pending");
+    assertThat(Parts.heading(page)).containsText("Scheduled");
 
     dashboard.carillon().patch("/v1/tasks/" + id, Map.of("key", "renamed"));
     assertThat(Parts.heading(page)).containsText("renamed");
@@ -284,11 +313,11 @@ class TaskPageTest {
   }
 
   @Test
-  void its_calls_can_be_copied_as_commands_without_the_key() {
+  void api_commands_can_be_copied_and_do_not_contain_the_key() {
     Page page = dashboard.open("/tasks/" + later());
-    page.getByText("As curl").click();
+    page.getByText("API commands (curl)").click();
 
-    Locator commands = page.locator("details", containing("As curl"));
+    Locator commands = page.locator("details", containing("API commands (curl)"));
     assertThat(commands).containsText("$CARILLON_KEY");
     assertThat(commands).containsText("\"region\": \"north\"");
     Assertions.assertThat(page.content()).doesNotContain(dashboard.ownerKey());
@@ -300,7 +329,7 @@ class TaskPageTest {
   }
 
   @Test
-  void times_are_in_the_viewers_zone_with_utc_on_hover() {
+  void times_are_in_the_browsers_zone_with_utc_on_hover() {
     Instant due = Instant.now().plus(Duration.ofDays(40)).truncatedTo(ChronoUnit.SECONDS);
     UUID id = create(NewTask.of("kept").dueAt(due));
     Page page = dashboard.open("/tasks/" + id);
@@ -309,14 +338,15 @@ class TaskPageTest {
     Locator time = page.locator("dd > time[datetime^='" + due.toString().replace("Z", "") + "']");
     assertThat(time.first()).containsText(Pattern.compile(there.toString().substring(11)));
     assertThat(time.first()).hasAttribute("title", Pattern.compile(".*UTC.*"));
+    assertThat(page.locator("body > c-app > footer")).containsText("Times in " + Look.ZONE);
   }
 
   @Test
-  void who_may_only_look_is_offered_nothing_else() {
+  void a_viewer_sees_no_actions() {
     Page page =
         dashboard.open("/tasks/" + later(), Look.LIGHT, dashboard.newKey("viewer", "Viewer"));
 
-    assertThat(Parts.heading(page)).containsText("Pending");
+    assertThat(Parts.heading(page)).containsText("Scheduled");
     for (String name : new String[] {"Run now", "Edit", "Cancel"}) {
       assertThat(Parts.button(page, name)).hasCount(0);
     }

@@ -21,7 +21,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** Finding tasks, and doing something to many of them. */
+/** The list of tasks: search, filters, paging, live rows and bulk actions. */
 class TasksPageTest {
 
   @RegisterExtension static final Dashboard dashboard = new Dashboard();
@@ -37,7 +37,7 @@ class TasksPageTest {
     many("found", 3, Duration.ZERO);
     many("waiting", 120, Duration.ofHours(3));
     many("lost", 4, Duration.ZERO);
-    await("deaths").until(() -> count("status=DEAD&type=lost") == 4);
+    await("dead letters").until(() -> count("status=DEAD&type=lost") == 4);
   }
 
   @AfterAll
@@ -75,7 +75,7 @@ class TasksPageTest {
   }
 
   @Test
-  void an_id_leads_to_its_task() {
+  void searching_an_id_opens_its_task() {
     UUID id = many("found", 1, Duration.ZERO).getFirst();
     Page page = dashboard.open("/tasks");
 
@@ -87,7 +87,7 @@ class TasksPageTest {
   }
 
   @Test
-  void a_key_and_metadata_are_found_and_stand_in_the_address() {
+  void searches_by_key_and_metadata_are_in_the_address() {
     Page page = dashboard.open("/tasks");
     search(page).fill("waiting-7");
     page.keyboard().press("Enter");
@@ -96,7 +96,7 @@ class TasksPageTest {
 
     page.goBack();
     search(page).fill("half=odd");
-    Parts.button(page, "Find").click();
+    Parts.button(page, "Search").click();
 
     assertThat(page).hasURL(Pattern.compile(".*metadata\\.half=odd"));
     assertThat(page.getByText("waiting-2", new Page.GetByTextOptions().setExact(true))).hasCount(0);
@@ -110,25 +110,25 @@ class TasksPageTest {
     Parts.button(page, "Filters").click();
     Locator form = page.locator("c-filters");
     form.getByLabel("Type").fill("lost");
-    form.getByLabel("Last error or answer contains").fill("404");
+    form.getByLabel("Error or response contains").fill("404");
     form.getByLabel("Metadata").fill("half=even");
-    Parts.button(page, "Filter").click();
+    Parts.button(page, "Apply filters").click();
     assertThat(rows(page)).hasCount(2);
     Axe.check(page, "filtered");
 
     page.locator("a.chip", new Page.LocatorOptions().setHasText("half")).click();
     assertThat(rows(page)).hasCount(4);
     form.getByLabel("Due before").fill("2099-01-01T00:00");
-    Parts.button(page, "Filter").click();
-    assertThat(page.locator(".bulk")).containsText("not by schedule or due time");
+    Parts.button(page, "Apply filters").click();
+    assertThat(page.locator(".bulk")).containsText("To redrive all dead tasks");
     form.getByLabel("Due before").fill("2020-01-01T00:00");
-    Parts.button(page, "Filter").click();
+    Parts.button(page, "Apply filters").click();
 
-    assertThat(page.locator("main .empty")).containsText("Nothing matches");
+    assertThat(page.locator("main .empty")).containsText("No tasks match");
   }
 
   @Test
-  void pages_go_forward_and_back() {
+  void the_list_is_paged_forward_and_back() {
     Page page = dashboard.open("/tasks?type=waiting");
     assertThat(rows(page)).hasCount(50);
     String first = rows(page).first().innerText();
@@ -138,14 +138,14 @@ class TasksPageTest {
     assertThat(rows(page).first()).not().hasText(first);
     page.getByText("Next →").click();
     assertThat(rows(page)).hasCount(20);
-    page.getByText("← Back").click();
-    page.getByText("← Back").click();
+    page.getByText("← Previous").click();
+    page.getByText("← Previous").click();
 
     assertThat(page.locator("c-pager")).containsText("Page 1");
   }
 
   @Test
-  void a_next_page_that_fails_is_not_gone_to() {
+  void a_failed_next_page_keeps_the_current_one() {
     dashboard.expect(503);
     Page page = dashboard.open("/tasks?type=waiting");
     page.route(
@@ -163,35 +163,35 @@ class TasksPageTest {
   }
 
   @Test
-  void a_row_changes_as_its_task_does_and_others_are_only_announced() {
+  void shown_rows_update_in_place_and_others_are_only_announced() {
     UUID id = many("watched", 1, Duration.ofHours(1)).getFirst();
     Page page = dashboard.open("/tasks?type=watched");
     List<String> asked = new ArrayList<>();
     page.onRequest(request -> asked.add(request.url()));
-    assertThat(rows(page).first()).containsText("Pending");
+    assertThat(rows(page).first()).containsText("Scheduled");
     assertThat(page.locator(".live")).containsText("Live");
 
     dashboard.carillon().cancel(id);
     assertThat(rows(page).first()).containsText("Cancelled");
     many("watched", 1, Duration.ZERO);
 
-    page.getByText("changed beyond this page").click();
+    page.getByText(Pattern.compile("updates? · Refresh")).click();
     assertThat(rows(page)).hasCount(2);
     Assertions.assertThat(asked).noneMatch(url -> url.contains("/v1/tasks/"));
   }
 
   @Test
-  void what_no_event_told_is_seen_all_the_same() {
+  void changes_without_an_event_are_shown() {
     UUID id = many("untold", 1, Duration.ofHours(1)).getFirst();
     Page page = dashboard.open("/tasks?type=untold");
-    // A stream that ends before it has said anything.
+    // A stream that ends before its first event.
     page.route(
         "**/v1/events",
         route ->
             route.fulfill(
                 new Route.FulfillOptions().setContentType("text/event-stream").setBody(":\n\n")));
     page.reload();
-    assertThat(rows(page).first()).containsText("Pending");
+    assertThat(rows(page).first()).containsText("Scheduled");
 
     dashboard.carillon().cancel(id);
 
@@ -199,12 +199,12 @@ class TasksPageTest {
   }
 
   @Test
-  void what_could_not_be_fetched_is_fetched_when_the_server_is_back() {
+  void failed_requests_are_repeated_when_the_server_is_back() {
     Page page = dashboard.open("/types");
     page.route("**/v1/tasks?*", route -> route.abort("aborted"));
     page.route("**/ui/pages/type.js", route -> route.abort("aborted"));
     Dashboard.leave(page, "/tasks?type=found");
-    assertThat(Parts.alert(page)).containsText("cannot be reached");
+    assertThat(Parts.alert(page)).containsText("Cannot reach the server");
     page.unroute("**/v1/tasks?*");
     connectAgain(page);
     assertThat(rows(page).first()).containsText("Completed");
@@ -224,7 +224,7 @@ class TasksPageTest {
   }
 
   @Test
-  void those_that_are_picked_are_cancelled() {
+  void selected_tasks_are_cancelled() {
     many("picked", 3, Duration.ofHours(1));
     Page page = dashboard.open("/tasks?type=picked");
 
@@ -233,24 +233,24 @@ class TasksPageTest {
     Parts.button(page, "Cancel").click();
     assertThat(Parts.dialog(page)).containsText("Cancel 2 tasks?");
     Axe.check(page, "bulk cancel");
-    Parts.confirm(page, "Cancel them");
+    Parts.confirm(page, "Cancel 2 tasks");
 
     assertThat(Parts.toasts(page)).containsText("2 tasks cancelled");
     Assertions.assertThat(count("type=picked&status=CANCELLED")).isEqualTo(2);
   }
 
   @Test
-  void all_that_match_are_counted_then_cancelled() {
+  void all_matching_tasks_are_counted_and_cancelled() {
     many("swept", 60, Duration.ofHours(1));
     Page page = dashboard.open("/tasks?type=swept&metadata.half=even");
 
-    page.getByText("All that match …").click();
+    page.getByText("Select all matching").click();
     Parts.button(page, "Cancel").click();
     assertThat(Parts.dialog(page)).containsText("30 tasks");
-    assertThat(Parts.button(Parts.dialog(page), "Keep them")).isFocused();
+    assertThat(Parts.button(Parts.dialog(page), "Back")).isFocused();
     List<Route> held = new ArrayList<>();
     page.route("**/v1/tasks/cancel", held::add);
-    Parts.confirm(page, "Cancel them");
+    Parts.confirm(page, "Cancel 30 tasks");
     assertThat(Parts.dialog(page)).containsText("0 of 30");
     page.waitForCondition(() -> !held.isEmpty());
     held.getFirst().resume();
@@ -260,30 +260,30 @@ class TasksPageTest {
   }
 
   @Test
-  void all_that_match_are_run_now() {
+  void all_matching_tasks_are_run_now() {
     many("rushed", 60, Duration.ofHours(1));
     Page page = dashboard.open("/tasks?type=rushed&status=PENDING");
 
-    page.getByText("All that match …").click();
+    page.getByText("Select all matching").click();
     Parts.button(page, "Run now").click();
     assertThat(Parts.dialog(page)).containsText("60 tasks");
-    Parts.confirm(page, "Run them");
+    Parts.confirm(page, "Run 60 tasks");
 
     assertThat(Parts.toasts(page)).containsText("60 tasks due now");
-    await("the end").until(() -> count("type=rushed&status=COMPLETED") == 60);
+    await("completion").until(() -> count("type=rushed&status=COMPLETED") == 60);
   }
 
   @Test
-  void dead_ones_are_redriven_and_that_is_undone() {
+  void redriving_dead_tasks_can_be_undone() {
     dashboard.carillon().put("/v1/types/again", Map.of("target", receiver.target("/gone")));
     dashboard
         .carillon()
         .enqueueAll(IntStream.range(0, 5).mapToObj(_ -> NewTask.of("again")).toList());
-    await("deaths").until(() -> count("type=again&status=DEAD") == 5);
+    await("dead letters").until(() -> count("type=again&status=DEAD") == 5);
     dashboard.carillon().post("/v1/types/again/pause", Map.of());
     Page page = dashboard.open("/tasks?type=again&status=DEAD");
 
-    page.getByLabel("Pick all on this page").check();
+    page.getByLabel("Select all on this page").check();
     Parts.button(page, "Redrive").click();
     assertThat(Parts.dialog(page)).containsText("5 dead letters");
     Parts.confirm(page, "Redrive");
@@ -295,7 +295,7 @@ class TasksPageTest {
   }
 
   @Test
-  void every_status_has_a_tab_and_no_other_is_left_out_in_silence() {
+  void every_status_has_a_tab_and_an_unknown_status_is_an_error() {
     dashboard.expect(422);
     Page page = dashboard.open("/tasks");
     for (String status :
@@ -310,7 +310,7 @@ class TasksPageTest {
   }
 
   @Test
-  void who_may_only_look_is_offered_nothing_else() {
+  void a_viewer_sees_no_actions() {
     Page page =
         dashboard.open("/tasks?type=waiting", Look.LIGHT, dashboard.newKey("viewer", "Viewer"));
     rows(page).first().getByRole(AriaRole.CHECKBOX).check();

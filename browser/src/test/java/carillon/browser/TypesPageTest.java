@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import tools.jackson.databind.JsonNode;
 
-/** Types: made, changed, paused, deleted. */
+/** Types: create, edit, pause, delete. */
 class TypesPageTest {
 
   @RegisterExtension static final Dashboard dashboard = new Dashboard();
@@ -28,21 +28,21 @@ class TypesPageTest {
   }
 
   @Test
-  void a_type_is_made() {
+  void a_type_is_created() {
     dashboard.expect(404);
     put("other");
     Page page = dashboard.open("/types");
     Parts.button(page, "New type").click();
 
     page.getByLabel("Name").first().fill("hook");
-    page.getByLabel("Deliver by").selectOption("http");
+    page.getByLabel("Target", new Page.GetByLabelOptions().setExact(true)).selectOption("http");
     page.getByLabel("URL").first().fill("https://example.com/hook");
     page.getByLabel("Headers").first().fill("X-One: 1\nX-Two: a: b");
-    page.getByLabel("Attempts").fill("7");
-    page.getByLabel("Deadline of an attempt").fill("45s");
+    page.getByLabel("Max attempts").fill("7");
+    page.getByLabel("Attempt timeout").fill("45s");
     Axe.check(page, "new type");
-    Dashboard.picture(page, "type-new", Look.LIGHT);
-    Parts.button(page, "Make type").click();
+    Dashboard.screenshot(page, "type-new", Look.LIGHT);
+    Parts.button(page, "Create type").click();
 
     assertThat(Parts.heading(page)).containsText("hook");
     JsonNode http = read("hook").get("target").get("http");
@@ -52,7 +52,7 @@ class TypesPageTest {
   }
 
   @Test
-  void a_secret_is_not_in_the_form_and_stays_as_it_is() {
+  void a_form_hides_secrets_and_keeps_them_unchanged() {
     try (Receiver receiver = new Receiver()) {
       Map<String, Object> http =
           Map.of(
@@ -70,7 +70,7 @@ class TypesPageTest {
       headers.first().fill("X-Key: (hidden)\nX-Lame: (hidden)\nX-New: 1");
       page.getByLabel("Priority").fill("7");
       Parts.button(page, "Save").click();
-      assertThat(Parts.toasts(page)).containsText("secretive is changed");
+      assertThat(Parts.toasts(page)).containsText("Saved secretive");
       Assertions.assertThat(read("secretive").get("priority").asInt()).isEqualTo(7);
 
       Assertions.assertThat(page.content()).doesNotContain("s3cret");
@@ -84,7 +84,7 @@ class TypesPageTest {
   }
 
   @Test
-  void what_is_not_there_is_not_asked_for_again_and_again() {
+  void a_missing_type_is_not_requested_again() {
     dashboard.expect(404);
     Page page = dashboard.open("/types");
     List<String> asked = new ArrayList<>();
@@ -103,27 +103,27 @@ class TypesPageTest {
   }
 
   @Test
-  void a_mistake_is_shown_at_its_field() {
+  void an_error_is_shown_at_its_field() {
     dashboard.expect(422);
     dashboard.expect(400);
     put("wrong");
     Page page = dashboard.open("/types/wrong?edit=1");
 
-    page.getByLabel("Deadline of an attempt").fill("eternity");
+    page.getByLabel("Attempt timeout").fill("eternity");
     Parts.button(page, "Save").click();
 
-    assertThat(page.getByLabel("Deadline of an attempt")).hasAttribute("aria-invalid", "true");
+    assertThat(page.getByLabel("Attempt timeout")).hasAttribute("aria-invalid", "true");
     Axe.check(page, "a mistake");
   }
 
   @Test
-  void a_type_is_changed_and_an_old_change_refused() {
+  void a_type_is_edited_and_a_stale_edit_is_rejected() {
     dashboard.expect(412);
     put("changed");
     Page page = dashboard.open("/types/changed?edit=1");
     page.getByLabel("Priority").fill("8");
     Parts.button(page, "Save").click();
-    assertThat(Parts.toasts(page)).containsText("changed is changed");
+    assertThat(Parts.toasts(page)).containsText("Saved changed");
 
     Dashboard.go(page, "/types/changed?edit=1");
     put("changed");
@@ -164,10 +164,11 @@ class TypesPageTest {
   }
 
   @Test
-  void the_list_has_live_numbers_and_a_filter() {
+  void the_list_has_live_figures_and_a_filter() {
     dashboard.carillon().put("/v1/types/counted", Map.of("leaseTimeout", "1h"));
     put("silent");
     Page page = dashboard.open("/types");
+    assertThat(Parts.rows(page, "counted")).containsText("Set per task, or pull worker");
     Locator running = Parts.rows(page, "counted").locator("[data-label='In flight']");
     assertThat(running).hasText("0");
     dashboard.carillon().enqueueAll(List.of(NewTask.of("counted"), NewTask.of("counted")));
@@ -177,14 +178,14 @@ class TypesPageTest {
             "/v1/work/claim",
             Map.of("types", List.of("counted"), "max", 2, "wait", "10s", "worker", "counting"));
 
-    page.getByLabel("Filter this page").fill("count");
+    page.getByLabel("Filter").fill("count");
 
     assertThat(Parts.rows(page, "silent")).hasCount(0);
     assertThat(running).hasText("2");
   }
 
   @Test
-  void a_pause_by_somebody_else_is_seen() {
+  void a_pause_made_elsewhere_is_shown() {
     put("elsewhere");
     dashboard.carillon().enqueue(NewTask.of("elsewhere"));
     Page one = dashboard.open("/types");

@@ -12,8 +12,8 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
 /**
- * The walk of docs/dashboard.md: a customer asks for the invoice of order 1042. Why did it fail,
- * and how is it sent after all? Every step is what somebody sees who was never here before.
+ * The walk of docs/dashboard.md: a customer asks for the invoice of order 1042. The user finds why
+ * it failed and redrives it, with nothing but the labels on the pages.
  */
 class WalkTest {
 
@@ -23,7 +23,7 @@ class WalkTest {
 
   @BeforeAll
   static void fill() {
-    new Samples(dashboard.carillon(), receiver).make();
+    new Samples(dashboard.carillon(), receiver).create();
   }
 
   @AfterAll
@@ -33,26 +33,26 @@ class WalkTest {
 
   @Test
   @Timeout(value = 1, unit = TimeUnit.MINUTES)
-  void somebody_new_finds_why_a_task_failed_and_redrives_it() {
+  void a_new_user_finds_why_a_task_failed_and_redrives_it() {
     Page page = dashboard.open("/overview");
-    Dashboard.picture(page, "walk-1-overview", Look.LIGHT);
+    Dashboard.screenshot(page, "walk-1-overview", Look.LIGHT);
 
     Parts.link(page, "Tasks").click();
     page.getByRole(AriaRole.SEARCHBOX).first().fill(Samples.ORDER);
     page.keyboard().press("Enter");
     assertThat(Parts.rows(page, Samples.ORDER)).hasCount(1);
     assertThat(Parts.rows(page, Samples.ORDER)).containsText("Dead");
-    Dashboard.picture(page, "walk-2-found", Look.LIGHT);
+    Dashboard.screenshot(page, "walk-2-found", Look.LIGHT);
 
     Parts.rows(page, Samples.ORDER).getByRole(AriaRole.LINK).first().click();
     assertThat(Parts.main(page)).containsText(Samples.REASON);
     assertThat(Parts.main(page)).containsText("500");
-    Dashboard.picture(page, "walk-3-why", Look.LIGHT);
+    Dashboard.screenshot(page, "walk-3-why", Look.LIGHT);
 
     receiver.answers("/invoice", 200, "{\"invoice\":\"2026-1042\"}"); // the tax rate was added
     Parts.button(page, "Redrive").click();
     assertThat(Parts.main(page)).containsText("Completed"); // without a reload
     assertThat(Parts.main(page)).containsText("2026-1042");
-    Dashboard.picture(page, "walk-4-done", Look.LIGHT);
+    Dashboard.screenshot(page, "walk-4-done", Look.LIGHT);
   }
 }

@@ -1,18 +1,18 @@
-// #/dead-letters: what tasks died of, the letters of each kind, and what was redriven.
+// #/dead-letters: groups by error, single dead letters, and redrives.
 
 import { html, nothing } from 'lit';
-import { api, curlIf, ownType } from '../api.js';
-import { ago, count, firstLine, plural, time, visible } from '../format.js';
+import { api } from '../api.js';
+import { count } from '../format.js';
 import { Page } from '../page.js';
-import { Pages, empty, loading, problem } from '../parts.js';
+import { PagedList, empty, loading, problem } from '../parts.js';
 import { href, setQuery } from '../router.js';
-import { purgeDialog, redriveDialog } from '../tasks/redrives.js';
-import { editById } from '../tasks/edit.js';
-import { errorLine, errorText, kind } from '../tasks/words.js';
+import { groupHead, groupTable } from '../dead-letters/groups.js';
+import { letterTable, noLetters } from '../dead-letters/letters.js';
+import { purgeDialog, redriveDialog } from '../dead-letters/redrives.js';
 
 const VIEWS = [
   { id: 'groups', label: 'By error' },
-  { id: 'letters', label: 'Letters' },
+  { id: 'letters', label: 'All dead letters' },
   { id: 'redrives', label: 'Redrives' },
 ];
 
@@ -21,20 +21,22 @@ const GROUP_FILTERS = ['type', 'failure', 'status'];
 
 class DeadLettersPage extends Page {
   static properties = {
-    picked: { state: true },
+    selected: { state: true },
     group: { state: true },
     doing: { state: true },
     failed: { state: true },
   };
 
-  #groups = new Pages(this, (cursor, signal) =>
-    this.#list('/v1/dead-letters/groups', this.#asked(GROUP_FILTERS), cursor, signal),
+  #groups = new PagedList(this, (cursor, signal) =>
+    this.#list('/v1/dead-letters/groups', this.#queryOf(GROUP_FILTERS), cursor, signal),
   );
-  #letters = new Pages(this, (cursor, signal) => this.#list('/v1/dead-letters', this.#asked(FILTERS), cursor, signal));
+  #letters = new PagedList(this, (cursor, signal) =>
+    this.#list('/v1/dead-letters', this.#queryOf(FILTERS), cursor, signal),
+  );
 
   constructor() {
     super();
-    this.picked = new Set();
+    this.selected = new Set();
     this.group = null;
     this.doing = '';
     this.failed = null;
@@ -44,7 +46,7 @@ class DeadLettersPage extends Page {
     return 'Dead letters';
   }
 
-  /** Redrives may be of any type, so a key for some types sees none. */
+  /** Redrives may be of any type, so a key limited to types has no access to them. */
   get #views() {
     return this.#own.length > 0 ? VIEWS.filter((each) => each.id !== 'redrives') : VIEWS;
   }
@@ -59,12 +61,12 @@ class DeadLettersPage extends Page {
     return api.caller?.types ?? [];
   }
 
-  /** Filters that somebody chose: a key for some types always has one of them. */
+  /** Whether the user chose a filter: a key limited to several types always has the type set. */
   #isFiltered(names) {
     return names.some((name) => this.query.get(name) && !(name === 'type' && this.#own.length > 1));
   }
 
-  #asked(names) {
+  #queryOf(names) {
     return Object.fromEntries(names.map((name) => [name, this.query.get(name) ?? '']));
   }
 
@@ -75,7 +77,7 @@ class DeadLettersPage extends Page {
 
   connectedCallback() {
     super.connectedCallback();
-    // Groups are counted as letters come and go: a look costs a page of an index.
+    // The counts of groups are stored, so a refresh reads one page of an index.
     this.every(
       10_000,
       () =>
@@ -89,17 +91,18 @@ class DeadLettersPage extends Page {
 
   async load(signal) {
     if (this.#own.length > 1 && !this.query.get('type')) {
-      setQuery({ ...Object.fromEntries(this.query), type: this.#own[0] }, { quietly: true }); // such a key must say which
+      // A key limited to several types must name one.
+      setQuery({ ...Object.fromEntries(this.query), type: this.#own[0] }, { quietly: true });
       return;
     }
-    this.picked = new Set();
+    this.selected = new Set();
     this.failed = null;
     if (this.view === 'groups') await this.#groups.first();
-    if (this.view === 'letters') await Promise.all([this.#letters.first(), this.#head(signal)]);
+    if (this.view === 'letters') await Promise.all([this.#letters.first(), this.#loadGroup(signal)]);
   }
 
-  /** The group whose letters are shown, with its counts. */
-  async #head(signal) {
+  /** Loads the group that is filtered by, with its counts. */
+  async #loadGroup(signal) {
     const group = this.query.get('group');
     if (!group) {
       this.group = null;
@@ -112,7 +115,7 @@ class DeadLettersPage extends Page {
     }
   }
 
-  /** The body that means what is shown. */
+  /** The body of a redrive or purge of what is shown. */
   get #filter() {
     const body = {};
     for (const name of FILTERS) {
@@ -122,7 +125,7 @@ class DeadLettersPage extends Page {
     return Object.keys(body).length > 0 ? body : { all: true };
   }
 
-  #do(name, action) {
+  #act(name, action) {
     return this.keepFocus(async () => {
       this.doing = name;
       this.failed = null;
@@ -147,7 +150,11 @@ class DeadLettersPage extends Page {
         label="Dead letters"
         .tabs=${this.#views}
         .selected=${this.view}
-        @change=${(e) => setQuery({ view: e.detail === 'groups' ? '' : e.detail, type: this.#own.length > 1 ? this.query.get('type') : '' })}
+        @change=${(e) =>
+          setQuery({
+            view: e.detail === 'groups' ? '' : e.detail,
+            type: this.#own.length > 1 ? this.query.get('type') : '',
+          })}
       ></c-tabs>
       ${this.#types()} ${problem(this.failed)} ${problem(this.error)}
       <div
@@ -162,7 +169,7 @@ class DeadLettersPage extends Page {
     `;
   }
 
-  /** For who may see some types, and one at a time. */
+  /** Tabs by type, for a key limited to several types. */
   #types() {
     if (this.#own.length < 2) return nothing;
     const view = this.view === 'groups' ? '' : this.view;
@@ -179,7 +186,20 @@ class DeadLettersPage extends Page {
     </nav>`;
   }
 
-  #find() {
+  get #view() {
+    return {
+      selected: this.selected,
+      select: (ids, on) => {
+        const all = new Set(this.selected);
+        for (const id of ids) all[on ? 'add' : 'delete'](id);
+        this.selected = all;
+      },
+      doing: this.doing,
+      act: (name, action) => this.#act(name, action),
+    };
+  }
+
+  #searchForm() {
     const value = (name) => this.query.get(name) ?? '';
     const submit = (event) => {
       event.preventDefault();
@@ -192,8 +212,8 @@ class DeadLettersPage extends Page {
           type="search"
           name="error"
           class="grow"
-          aria-label="Error or answer contains"
-          placeholder="Error or answer contains …"
+          aria-label="Error or response contains"
+          placeholder="Error or response contains …"
           maxlength="200"
           .value=${value('error')}
         />
@@ -204,80 +224,21 @@ class DeadLettersPage extends Page {
     </search>`;
   }
 
-  #none() {
-    const what = 'A task whose last attempt failed waits here until somebody redrives it.';
-    return empty({
-      title: 'Nothing has died',
-      text: api.may('TASKS_CREATE') ? `${what} Try it: this one is refused by its target at once.` : what,
-      curl: curlIf('TASKS_CREATE', 'POST', '/v1/tasks', {
-        type: ownType('broken'),
-        payload: { hello: 'world' },
-        target: { http: { url: `${location.origin}/nothing-here` } },
-        retry: { maxAttempts: 1 },
-      }),
-    });
-  }
-
   #groupList() {
     const pages = this.#groups;
     if (!pages.ready && !pages.error) return loading();
     const filtered = this.#isFiltered(GROUP_FILTERS);
     if (pages.ready && pages.items.length === 0 && !pages.hasNext && !pages.hasBack) {
       return filtered
-        ? empty({ title: 'Nothing died of this', text: html`<a href=${href('dead-letters')}>Show all groups</a>` })
-        : this.#none();
+        ? empty({ title: 'No matching dead letters', text: html`<a href=${href('dead-letters')}>Clear filters</a>` })
+        : noLetters();
     }
-    const most = Math.max(1, ...pages.items.map((each) => each.letters));
     return html`
       ${problem(pages.error)}
-      ${filtered ? html`<p>Only some are shown. <a href=${href('dead-letters')}>Show all groups</a></p>` : nothing}
-      <div class="table" tabindex="0" role="region" aria-label="Groups of dead letters">
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">Error</th>
-              <th scope="col">Type</th>
-              <th scope="col" class="num">Dead now</th>
-              <th scope="col"><span class="unseen">Share</span></th>
-              <th scope="col">Last</th>
-              <th scope="col">First</th>
-              <th scope="col"><span class="unseen">Actions</span></th>
-            </tr>
-          </thead>
-          <tbody>
-            ${pages.items.map((each) => this.#groupRow(each, most))}
-          </tbody>
-        </table>
-      </div>
+      ${filtered ? html`<p>Filtered. <a href=${href('dead-letters')}>Clear filters</a></p>` : nothing}
+      ${groupTable(pages.items, (body, name) => this.#actions(body, name))}
       <c-pager .pages=${pages}></c-pager>
     `;
-  }
-
-  #groupRow(group, most) {
-    const { type, group: fingerprint } = group;
-    return html`<tr>
-      <td data-label="Error" class="wide-cell">
-        <a
-          href=${href('dead-letters', { view: 'letters', type, group: fingerprint })}
-          title=${visible(group.error).slice(0, 1000)}
-          >${firstLine(group.error) || 'no error text'}</a
-        >
-        <small>${kind(group.failure, group.status)}</small>
-      </td>
-      <td data-label="Type"><a href=${href('types', type)}>${type}</a></td>
-      <td data-label="Dead now" class="num">${count(group.letters)}</td>
-      <td class="share">
-        <progress
-          class="bar dead"
-          max=${most}
-          value=${group.letters}
-          aria-label="Share of the largest group"
-        ></progress>
-      </td>
-      <td data-label="Last">${ago(group.lastSeenAt)}</td>
-      <td data-label="First">${ago(group.firstSeenAt)}</td>
-      <td>${this.#actions({ type, group: fingerprint }, `${fingerprint} ${type}`)}</td>
-    </tr>`;
   }
 
   #actions(body, name, label = 'Redrive') {
@@ -288,7 +249,7 @@ class DeadLettersPage extends Page {
         class="small"
         aria-busy=${this.doing === name}
         ?disabled=${this.doing !== ''}
-        @click=${() => this.#do(name, () => redriveDialog(body))}
+        @click=${() => this.#act(name, () => redriveDialog(body))}
       >
         ${label}
       </button>
@@ -296,40 +257,33 @@ class DeadLettersPage extends Page {
         type="button"
         class="small outline danger"
         ?disabled=${this.doing !== ''}
-        @click=${() => this.#do(name, () => purgeDialog(body))}
+        @click=${() => this.#act(name, () => purgeDialog(body))}
       >
         Purge
       </button>
     </div>`;
   }
 
-  #groupHead() {
-    const { group } = this;
-    if (!group) return nothing;
-    return html`<section class="why" aria-label="This group">
-      ${errorText(group.error ?? '')}
-      <p>
-        ${kind(group.failure, group.status)} in <a href=${href('types', group.type)}>${group.type}</a>:
-        <strong>${plural(group.letters, 'dead letter')}</strong>, ${plural(group.deaths, 'death')} since
-        ${time(group.firstSeenAt)}, the last ${ago(group.lastSeenAt)}.
-      </p>
-    </section>`;
-  }
-
   #letterList() {
     const pages = this.#letters;
-    const picked = pages.items.filter((each) => this.picked.has(each.id)).map((each) => each.id);
+    const selected = pages.items.filter((each) => this.selected.has(each.id)).map((each) => each.id);
     const filtered = this.#isFiltered(FILTERS);
     return html`
-      ${this.query.get('group') ? html`<nav class="trail" aria-label="Where this is"><a href=${href('dead-letters')}>All groups</a></nav>` : this.#find()}
-      ${this.#groupHead()} ${problem(pages.error)}
+      ${
+        this.query.get('group')
+          ? html`<nav class="trail" aria-label="Breadcrumb"><a href=${href('dead-letters')}>All groups</a></nav>`
+          : this.#searchForm()
+      }
+      ${groupHead(this.group)} ${problem(pages.error)}
       <div class="row bulk">
         ${
-          picked.length > 0
-            ? html`<strong>${count(picked.length)} picked</strong> ${this.#actions({ ids: picked }, 'picked')}
-                <button type="button" class="quiet small" @click=${() => (this.picked = new Set())}>Pick none</button>`
+          selected.length > 0
+            ? html`<strong>${count(selected.length)} selected</strong> ${this.#actions({ ids: selected }, 'selected')}
+                <button type="button" class="quiet small" @click=${() => (this.selected = new Set())}>
+                  Clear selection
+                </button>`
             : pages.items.length > 0
-              ? this.#actions(this.#filter, 'all', filtered ? 'Redrive all that match' : 'Redrive all')
+              ? this.#actions(this.#filter, 'all', filtered ? 'Redrive all matching' : 'Redrive all')
               : nothing
         }
         <button type="button" class="quiet small end" aria-busy=${pages.busy} @click=${() => pages.reload()}>
@@ -340,83 +294,13 @@ class DeadLettersPage extends Page {
       ${
         pages.ready && pages.items.length === 0 && !pages.hasNext && !pages.busy
           ? filtered
-            ? empty({ title: 'Nothing matches', text: html`<a href=${href('dead-letters')}>Show all groups</a>` })
-            : this.#none()
+            ? empty({ title: 'No dead letters match', text: html`<a href=${href('dead-letters')}>Clear filters</a>` })
+            : noLetters()
           : nothing
       }
-      ${pages.items.length > 0 ? this.#letterTable(pages.items) : nothing}
+      ${pages.items.length > 0 ? letterTable(pages.items, this.#view) : nothing}
       <c-pager .pages=${pages}></c-pager>
     `;
-  }
-
-  #letterTable(items) {
-    const every = items.every((each) => this.picked.has(each.id));
-    const pickAll = (on) => (this.picked = new Set(on ? items.map((each) => each.id) : []));
-    return html`<div class="table" tabindex="0" role="region" aria-label="Dead letters">
-      <table class="tasks">
-        <thead>
-          <tr>
-            <th scope="col">
-              <input
-                type="checkbox"
-                aria-label="Pick all on this page"
-                .checked=${every}
-                @change=${(e) => pickAll(e.target.checked)}
-              />
-            </th>
-            <th scope="col">Died</th>
-            <th scope="col">Type</th>
-            <th scope="col">Key</th>
-            <th scope="col" class="num">Attempts</th>
-            <th scope="col">Error</th>
-            <th scope="col"><span class="unseen">Actions</span></th>
-          </tr>
-        </thead>
-        <tbody>
-          ${items.map((each) => this.#letterRow(each))}
-        </tbody>
-      </table>
-    </div>`;
-  }
-
-  #letterRow(letter) {
-    const pick = (on) => {
-      const picked = new Set(this.picked);
-      if (on) picked.add(letter.id);
-      else picked.delete(letter.id);
-      this.picked = picked;
-    };
-    return html`<tr class="linked">
-      <td>
-        <input
-          type="checkbox"
-          aria-label="Pick ${letter.type} ${visible(letter.key ?? letter.id)}"
-          .checked=${this.picked.has(letter.id)}
-          @change=${(e) => pick(e.target.checked)}
-        />
-      </td>
-      <td class="first">${ago(letter.diedAt)}</td>
-      <td data-label="Type"><a href=${href('tasks', letter.id)} title=${letter.id}>${letter.type}</a></td>
-      <td data-label="Key">
-        ${letter.key ? html`<span class="clip">${visible(letter.key)}</span>` : html`<span class="muted mono">${letter.id.slice(-12)}</span>`}
-      </td>
-      <td data-label="Attempts" class="num">${letter.attempt}</td>
-      <td data-label="Error" class="clip-cell">${errorLine(letter)}</td>
-      <td>
-        ${
-          api.may('TASKS_OPERATE')
-            ? html`<button
-                type="button"
-                class="small outline"
-                ?disabled=${this.doing !== ''}
-                @click=${() => this.#do(letter.id, () => editById(letter.id, { redrive: true }))}
-              >
-                Edit and redrive
-              </button>`
-            : nothing
-        }
-      </td>
-    </tr>`;
   }
 }
 customElements.define('page-dead-letters', DeadLettersPage);

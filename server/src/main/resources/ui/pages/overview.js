@@ -1,72 +1,33 @@
-// #/overview: how it goes, and what needs somebody.
+// #/overview: figures, what needs attention, charts, types and tenants.
 
 import { html, nothing } from 'lit';
-import { api, curlIf, ownType } from '../api.js';
-import { ago, badge, compact, count, duration, plural, seconds, span } from '../format.js';
-import { empty, loading, problem, tile } from '../parts.js';
+import { api } from '../api.js';
+import { curlIf, ownType } from '../curl.js';
+import { ago, badge } from '../format.js';
+import { empty, loading, problem } from '../parts.js';
 import { Page } from '../page.js';
-import { href } from '../router.js';
-import { fromStats, look, lookAtDeaths, ranked } from './attention.js';
-import { sortHead, sorted } from './sorting.js';
-import './activity.js';
+import { findDeadLetters, findProblems, fromStats, ranked } from '../overview/attention.js';
+import { tenantTable, typeTable } from '../overview/tables.js';
+import { tiles } from '../overview/tiles.js';
+import '../overview/activity.js';
 
-const LOOK_AGAIN = 30_000;
-const LOOK_AT_DEATHS_AGAIN = 5_000;
-const PAUSE_PER_LOOK = 20; // so looks take a twentieth of the time at most, however slow they are
-const MOST_TENANTS = 50;
+const REFRESH_INTERVAL = 30_000;
+const DEAD_LETTERS_INTERVAL = 5_000;
+const REST_FACTOR = 20; // a refresh takes at most a twentieth of the time, however slow it is
 
 const FIRST_TASK = {
   payload: { text: 'Hello' },
   target: { discard: {} },
 };
 
-/** 1234.5 -> '1.23K', 3.14159 -> '3.1', 0 -> '0'. */
-const rate = (n) => (n === null || n === undefined ? '–' : compact(n < 10 ? Math.round(n * 10) / 10 : Math.round(n)));
-
-const atLeast = (n, isMore) => `${compact(n)}${isMore ? '+' : ''}`;
-
-const wait = (now, oldest) => (oldest ? span((Date.parse(now) - Date.parse(oldest)) / 1000) : null);
-
-const latenessTile = (last) => {
-  const [some, when] = last.minute.lateness?.p50 ? [last.minute, 'minute'] : [last.hour, 'hour'];
-  const { p50, p95, p99 } = some.lateness ?? {};
-  const note = p50
-    ? html`95 % ${duration(p95)}, 99 % ${duration(p99)}, last ${when}`
-    : 'nothing started in the last hour';
-  return tile('Half start within', p50 ? duration(p50) : '–', note);
-};
-
-const tiles = (stats) => {
-  const { last, status, due } = stats;
-  const oldest = wait(stats.seenAt.due, due.oldest);
-  return html`<dl class="tiles">
-    ${tile('Throughput, last minute', html`${rate(last.minute.perSecond)}<small> /s</small>`, `${plural(last.minute.completed, 'task')} completed in it`)}
-    ${tile('Completed, last hour', compact(last.hour.completed), `${compact(last.day.completed)} in the last day`)}
-    ${tile('Died, last hour', compact(last.hour.dead), html`${compact(last.hour.retried)} retried, <a href=${href('dead-letters')}>${plural(status.DEAD, 'dead letter')}</a>`)}
-    ${latenessTile(last)}
-    ${tile('Due now', atLeast(due.tasks, due.atLeast), oldest ? `the oldest for ${oldest}` : 'nothing waits for its turn')}
-    ${tile('In flight', atLeast(status.RUNNING, stats.runningIsAtLeast), 'started and not ended', href('tasks', { status: 'RUNNING' }))}
-    ${tile('Waiting', compact(status.PENDING), stats.pendingCountedAt ? html`counted ${ago(stats.pendingCountedAt)}` : 'not counted yet', href('tasks', { status: 'PENDING' }))}
-  </dl>`;
-};
-
-const TONES = { bad: ['dead', '✕', 'Mend'], warn: ['warn', '!', 'Look'], info: ['off', 'i', 'Note'] };
+const TONES = { bad: ['dead', '✕', 'Critical'], warn: ['warn', '!', 'Warning'], info: ['off', 'i', 'Info'] };
 
 const attentionRow = (item) =>
   html`<li class="attention attention-${item.tone}">
     ${badge(...TONES[item.tone])}
     <span class="attention-text"><strong>${item.what}</strong> <span class="muted">${item.text()}</span></span>
-    <a href=${item.href}>${item.mend}<span class="unseen">: ${item.what}</span></a>
+    <a href=${item.href}>${item.action}<span class="unseen">: ${item.what}</span></a>
   </li>`;
-
-const ofType = (type, key) =>
-  ({
-    oldest: type.oldestDue ? -Date.parse(type.oldestDue) : null,
-    completed: type.hour?.completed,
-    died: type.hour?.dead,
-    retried: type.hour?.retried,
-    p95: seconds(type.hour?.lateness?.p95),
-  })[key] ?? type[key];
 
 class OverviewPage extends Page {
   static properties = {
@@ -76,9 +37,9 @@ class OverviewPage extends Page {
     statsMissing: { state: true },
   };
 
-  #hasDied = false;
-  #nextLook = Infinity;
-  #nextDeaths = 0;
+  #hasNewDeadLetters = false;
+  #nextRefresh = Infinity;
+  #nextDeadLetters = 0;
 
   constructor() {
     super();
@@ -95,41 +56,41 @@ class OverviewPage extends Page {
 
   connectedCallback() {
     super.connectedCallback();
-    this.listen('stats', (stats) => this.#hear(stats));
-    this.every(1_000, () => this.#lookAgain());
+    this.listen('stats', (stats) => this.#onStats(stats));
+    this.every(1_000, () => this.#refresh());
   }
 
-  #hear(stats) {
-    if (stats.last.hour.dead > (this.stats?.last.hour.dead ?? Infinity)) this.#hasDied = true;
+  #onStats(stats) {
+    if (stats.last.hour.dead > (this.stats?.last.hour.dead ?? Infinity)) this.#hasNewDeadLetters = true;
     this.stats = stats;
   }
 
   async load(signal) {
     const start = Date.now();
-    this.#hasDied = false;
+    this.#hasNewDeadLetters = false;
     try {
-      // The stream brings them too, but a moment later, and not where it is refused.
+      // The stream has them too, but a moment later, and not where it is rejected.
       const first = this.stats ? null : this.#first(signal);
-      const [found] = await Promise.all([look(signal), first]);
+      const [found] = await Promise.all([findProblems(signal), first]);
       if (!signal.aborted) this.found = found;
     } finally {
       const end = Date.now();
-      this.#nextLook = end + Math.max(LOOK_AGAIN, (end - start) * PAUSE_PER_LOOK);
+      this.#nextRefresh = end + Math.max(REFRESH_INTERVAL, (end - start) * REST_FACTOR);
     }
   }
 
-  /** All of it from time to time; what died soon after the stream said so. */
-  #lookAgain() {
+  /** Everything at intervals; the dead letters also soon after the stream reports new ones. */
+  #refresh() {
     if (this.busy) return;
-    if (Date.now() >= this.#nextLook) this.reload();
-    else if (this.#hasDied && this.found && Date.now() >= this.#nextDeaths) this.#lookAtDeaths();
+    if (Date.now() >= this.#nextRefresh) this.reload();
+    else if (this.#hasNewDeadLetters && this.found && Date.now() >= this.#nextDeadLetters) this.#findDeadLetters();
   }
 
-  async #lookAtDeaths() {
-    this.#hasDied = false;
-    this.#nextDeaths = Date.now() + LOOK_AT_DEATHS_AGAIN;
-    const deaths = await lookAtDeaths().catch(() => null); // the next whole look says why
-    if (deaths) this.found = { ...this.found, deaths };
+  async #findDeadLetters() {
+    this.#hasNewDeadLetters = false;
+    this.#nextDeadLetters = Date.now() + DEAD_LETTERS_INTERVAL;
+    const deadLetters = await findDeadLetters().catch(() => null); // the next full refresh shows the error
+    if (deadLetters) this.found = { ...this.found, deadLetters };
   }
 
   async #first(signal) {
@@ -157,16 +118,16 @@ class OverviewPage extends Page {
     const { found } = this;
     const items = ranked([
       ...(this.stats ? fromStats(this.stats) : []),
-      ...(found?.deaths ?? []),
+      ...(found?.deadLetters ?? []),
       ...(found?.others ?? []),
     ]);
     return html`<section aria-labelledby="attention">
       <div class="row spread">
         <h2 id="attention">Needs attention</h2>
         <div class="row">
-          ${found ? html`<small class="muted">looked ${ago(found.at)}</small>` : nothing}
+          ${found ? html`<small class="muted">updated ${ago(found.at)}</small>` : nothing}
           <button type="button" class="small outline secondary" aria-busy=${this.busy} @click=${() => this.reload()}>
-            Look again
+            Refresh
           </button>
         </div>
       </div>
@@ -184,127 +145,33 @@ class OverviewPage extends Page {
   #calm() {
     if (this.error)
       return html`<p class="calm">
-        ${badge('warn', '?', 'Not known')} <span class="muted">the last look failed</span>
+        ${badge('warn', '?', 'Unknown')} <span class="muted">could not load; retrying</span>
       </p>`;
-    if (!this.found) return loading('Looking');
+    if (!this.found) return loading();
     return html`<p class="calm">
-      ${badge('ok', '✓', 'All is well')} <span class="muted">nothing late, failing, paused or lost</span>
+      ${badge('ok', '✓', 'All healthy')} <span class="muted">nothing overdue, failing, paused or unreachable</span>
     </p>`;
-  }
-
-  #types() {
-    const { types = [], moreTypes = 0, seenAt } = this.stats;
-    if (types.length === 0) return nothing;
-    const head = (key, text) => sortHead(this, key, text, 'num');
-    return html`<section aria-labelledby="types">
-      <h2 id="types">Types</h2>
-      <div class="table numbers">
-        <table>
-          <thead>
-            <tr>
-              ${sortHead(this, 'type', 'Type')} ${head('due', 'Due')} ${head('oldest', 'Oldest due')}
-              ${head('running', 'In flight')} ${head('pending', 'Waiting')} ${head('dead', 'Dead')}
-              ${head('completed', 'Completed, hour')} ${head('retried', 'Retried')} ${head('died', 'Died')}
-              ${head('p95', '95 % start within')}
-            </tr>
-          </thead>
-          <tbody>
-            ${sorted(types, this.sort, ofType).map((type) => this.#typeRow(type, seenAt.due))}
-          </tbody>
-        </table>
-      </div>
-      ${moreTypes > 0 ? html`<p class="muted"><a href=${href('types')}>${plural(moreTypes, 'more type')}</a> with less going on</p>` : nothing}
-    </section>`;
-  }
-
-  #typeRow(type, at) {
-    const num = (label, value) => html`<td class="num" data-label=${label}>${value}</td>`;
-    const quiet = (n) => (n ? count(n) : html`<span class="muted">0</span>`);
-    return html`<tr>
-      <th scope="row">
-        <div>
-          <a href=${href('types', type.type)}>${type.type}</a> ${type.paused ? badge('warn', '‖', 'Paused') : nothing}
-        </div>
-      </th>
-      ${num('Due', type.due ? `${count(type.due)}${type.dueAtLeast ? '+' : ''}` : quiet(0))}
-      ${num('Oldest due', wait(at, type.oldestDue) ?? html`<span class="muted">–</span>`)}
-      ${num('In flight', quiet(type.running))} ${num('Waiting', quiet(type.pending))}
-      ${num('Dead', type.dead ? html`<a class="bad" href=${href('dead-letters', { type: type.type })}>${count(type.dead)}</a>` : quiet(0))}
-      ${num('Completed, hour', quiet(type.hour?.completed))} ${num('Retried', quiet(type.hour?.retried))}
-      ${num('Died', quiet(type.hour?.dead))} ${num('95 % within', duration(type.hour?.lateness?.p95))}
-    </tr>`;
-  }
-
-  #tenantTable() {
-    const { at, items = [] } = this.found?.tenants ?? {};
-    if (items.length < 2) return nothing;
-    const num = (label, value) => html`<td class="num" data-label=${label}>${value}</td>`;
-    return html`<section aria-labelledby="tenants">
-      <h2 id="tenants">Tenants</h2>
-      <div class="table numbers">
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">Tenant</th>
-              ${['Due', 'Oldest due', 'In flight', 'Waiting', 'Dead', 'Completed, hour', 'Died'].map((text) => html`<th scope="col" class="num">${text}</th>`)}
-            </tr>
-          </thead>
-          <tbody>
-            ${items.slice(0, MOST_TENANTS).map(
-              (tenant) =>
-                html`<tr>
-                  <th scope="row">
-                    <div>
-                      <button
-                        type="button"
-                        class="link"
-                        @click=${() => (api.tenant = tenant.tenant)}
-                        title="Look at this tenant"
-                      >
-                        ${tenant.tenant}
-                      </button>
-                      ${tenant.tenant === api.tenant ? html`<span class="muted">shown above</span>` : nothing}
-                      ${tenant.paused ? badge('warn', '‖', 'Paused') : nothing}
-                    </div>
-                  </th>
-                  ${num('Due', count(tenant.due))} ${num('Oldest due', wait(at, tenant.oldestDue) ?? '–')}
-                  ${num('In flight', count(tenant.running))} ${num('Waiting', count(tenant.pending))}
-                  ${num('Dead', count(tenant.dead))} ${num('Completed, hour', count(tenant.hour?.completed))}
-                  ${num('Died', count(tenant.hour?.dead))}
-                </tr>`,
-            )}
-          </tbody>
-        </table>
-      </div>
-      ${
-        items.length > MOST_TENANTS
-          ? html`<p class="muted">
-              <small>The ${MOST_TENANTS} with the most going on of ${count(items.length)}.</small>
-            </p>`
-          : nothing
-      }
-    </section>`;
   }
 
   #numbers() {
     if (!this.stats) return this.statsMissing ? nothing : loading();
     if (this.#isEmpty()) {
       return empty({
-        title: 'Nothing has happened here yet',
+        title: 'No activity yet',
         text: api.may('TASKS_CREATE')
-          ? 'Make the first task: this one is discarded as soon as it is due, which is now. It will show here within seconds.'
-          : 'As soon as somebody makes a task that this key may see, it will show here within seconds.',
+          ? 'Create your first task. This one completes immediately and appears here within seconds.'
+          : 'Tasks that this key can read will appear here.',
         curl: curlIf('TASKS_CREATE', 'POST', '/v1/tasks', { type: ownType('hello'), ...FIRST_TASK }),
       });
     }
-    return html`${tiles(this.stats)} ${this.#attention()} <c-activity></c-activity> ${this.#types()}`;
+    return html`${tiles(this.stats)} ${this.#attention()} <c-activity></c-activity> ${typeTable(this, this.stats)}`;
   }
 
   render() {
     return html`
       <h1>Overview</h1>
       ${problem(this.error)} ${this.#numbers()} ${this.stats && !this.#isEmpty() ? nothing : this.#attention()}
-      ${this.#tenantTable()}
+      ${tenantTable(this.found?.tenants ?? { at: '', items: [] })}
     `;
   }
 }

@@ -1,38 +1,23 @@
-// #/schedules/{name}: when it fires, what became of it, and all that can be done about it.
+// #/schedules/{name}: the runs of a schedule, its settings and its actions.
 
 import { html, nothing } from 'lit';
-import { api, curl, path } from '../api.js';
-import { ago, count, duration, localTime, plural, time, visible } from '../format.js';
-import { Pages, asked, choices, deleted, loading, problem, toast } from '../parts.js';
+import { api, path } from '../api.js';
+import { getExact } from '../exact-json.js';
+import { ago, setDuration, visible } from '../format.js';
+import { PagedList, loading, problem, toast } from '../parts.js';
 import { Page } from '../page.js';
 import { go, href, setQuery } from '../router.js';
-import { startBackfill } from './backfills.js';
-import { getExact, parseExact } from '../exact.js';
-import { fireDetail, legend, localText, outcomeBadge, reasonOf } from './fires.js';
-import { retryText, targetText } from './target.js';
-import { statusBadge } from './schedules.js';
-import './schedule-form.js';
+import { pause, remove, resume, trigger } from '../schedules/actions.js';
+import { startBackfill } from '../schedules/backfills.js';
+import { settings, statusBadge, totals } from '../schedules/details.js';
+import { fireDetail, legend, localText } from '../schedules/fires.js';
+import { runHistory } from '../schedules/run-history.js';
+import '../schedules/schedule-form.js';
 
-const IN_STRIP = 100;
+const STRIP_LENGTH = 100;
 const PER_PAGE = 25;
-const LOOK_AGAIN = 10_000;
+const REFRESH_INTERVAL = 10_000;
 const MORE_RUNS = 20;
-
-const OUTCOMES = [
-  ['', 'All fires'],
-  ['task', 'With a task'],
-  ['skipped', 'Skipped'],
-];
-
-const WORDS = {
-  overlap: {
-    skip: 'the new one is skipped',
-    allow: 'both run',
-    queue: 'one waits behind the other',
-    cancelPrevious: 'the earlier ones are cancelled',
-  },
-  catchUp: { none: 'nothing', last: 'the newest', all: 'all' },
-};
 
 class SchedulePage extends Page {
   static properties = {
@@ -49,7 +34,7 @@ class SchedulePage extends Page {
     this.fires = [];
     this.chosen = null;
     this.moreRuns = null;
-    this.pages = new Pages(this, async (cursor, signal) => {
+    this.pages = new PagedList(this, async (cursor, signal) => {
       const query = { limit: PER_PAGE, ...this.#filter, cursor };
       return (await api.get(`${this.#at}/fires`, { query, signal })).data;
     });
@@ -73,104 +58,75 @@ class SchedulePage extends Page {
 
   connectedCallback() {
     super.connectedCallback();
-    this.every(LOOK_AGAIN, () => this.query.has('edit') || this.#lookAgain());
-    this.listen('task', (event) => this.#hear(event));
+    this.every(REFRESH_INTERVAL, () => this.query.has('edit') || this.#refresh());
+    this.listen('task', (event) => this.#onTask(event));
   }
 
   async load(signal) {
-    await this.#look(signal);
+    await this.#loadSchedule(signal);
     await this.pages.first();
   }
 
-  async #look(signal) {
+  async #loadSchedule(signal) {
     const [shown, fires] = await Promise.all([
       getExact(this.#at),
-      api.get(`${this.#at}/fires`, { query: { limit: IN_STRIP }, signal }),
+      api.get(`${this.#at}/fires`, { query: { limit: STRIP_LENGTH }, signal }),
     ]);
     if (signal?.aborted || !this.isConnected) return;
-    if (this.schedule?.version !== shown.data.version) this.moreRuns = null; // by a rule that may be gone
-    const isNews = this.fires[0]?.at !== fires.data.items[0]?.at;
+    if (this.schedule?.version !== shown.data.version) this.moreRuns = null; // of another version of the schedule
+    const isNew = this.fires[0]?.at !== fires.data.items[0]?.at;
     this.schedule = shown.data;
     this.etag = shown.etag;
     this.fires = fires.data.items;
-    if (isNews && this.pages.number === 1 && this.pages.ready) this.pages.reload();
+    if (isNew && this.pages.number === 1 && this.pages.ready) this.pages.reload();
   }
 
-  async #lookAgain() {
+  async #refresh() {
     try {
-      await this.#look();
+      await this.#loadSchedule();
       this.error = null;
     } catch (e) {
       this.error = e;
     }
   }
 
-  #hear({ id, to }) {
-    const heard = (fire) => (fire.taskId === id ? { ...fire, status: to } : fire);
+  #onTask({ id, to }) {
+    const updated = (fire) => (fire.taskId === id ? { ...fire, status: to } : fire);
     if (!this.fires.some((fire) => fire.taskId === id)) return;
-    this.fires = this.fires.map(heard);
-    this.pages.items = this.pages.items.map(heard);
-    if (this.chosen) this.chosen = heard(this.chosen);
+    this.fires = this.fires.map(updated);
+    this.pages.items = this.pages.items.map(updated);
+    if (this.chosen) this.chosen = updated(this.chosen);
   }
 
-  /** After something was done: all of it again, and a word about it. */
   async #done(text) {
     toast(text);
     await this.reload();
   }
 
   async #pause() {
-    const done = await asked({
-      title: `Pause ${this.#name}?`,
-      body: html`<p>Times that pass are recorded as skipped. What is due or runs goes on.</p>
-        <label>Why <input name="reason" maxlength="500" autocomplete="off" placeholder="shown to everybody" /></label>`,
-      action: 'Pause',
-      submit: (form) => {
-        const reason = /** @type {string} */ (form.get('reason')).trim();
-        return api.post(`${this.#at}/pause`, reason ? { reason } : undefined);
-      },
-    });
-    if (done) await this.#done(`${this.#name} is paused`);
+    if (await pause(this.#name)) await this.#done(`Paused ${this.#name}`);
   }
 
   async #resume() {
-    const body = 'It fires from now on. What passed while it was paused is not made up for: a backfill does that.';
-    const submit = () => api.post(`${this.#at}/resume`);
-    if (await asked({ title: `Resume ${this.#name}?`, body, action: 'Resume', submit })) {
-      await this.#done(`${this.#name} fires again`);
-    }
+    if (await resume(this.#name)) await this.#done(`Resumed ${this.#name}`);
   }
 
   async #trigger() {
-    const done = await asked({
-      title: `Trigger ${this.#name} now?`,
-      body: html`<p>Makes a task that is due now, whatever its times, the overlap rule and a pause say.</p>
-        <label
-          >Payload (JSON)
-          <textarea name="payload" rows="3" class="code" spellcheck="false" placeholder="the schedule's own"></textarea>
-        </label>`,
-      action: 'Trigger',
-      submit: async (form) => {
-        const text = /** @type {string} */ (form.get('payload')).trim();
-        return (await api.post(`${this.#at}/trigger`, text ? { payload: parseExact(text) } : undefined)).data;
-      },
-    });
-    if (!done) return;
-    await this.#done('A task is made');
-    this.chosen = this.fires.find((fire) => fire.taskId === done.id) ?? null;
+    const task = await trigger(this.#name);
+    if (!task) return;
+    await this.#done('Task created');
+    this.chosen = this.fires.find((fire) => fire.taskId === task.id) ?? null;
+  }
+
+  async #delete() {
+    if (await remove(this.#name, this.etag)) go('schedules');
   }
 
   async #backfill(fire) {
     const started = await startBackfill(this.#name, fire ? { from: fire.at, to: fire.at } : {});
     if (!started) return;
-    toast('The backfill is under way');
+    toast('Backfill started');
     /** @type {any} */ (this.querySelector('c-backfills'))?.load();
-  }
-
-  async #delete() {
-    const body = 'What was planned is withdrawn; what is due or runs goes on. Its fires are forgotten.';
-    const submit = () => api.del(this.#at, { ifMatch: this.etag });
-    if (await deleted({ name: this.#name, body, submit })) go('schedules');
   }
 
   async #showMore() {
@@ -213,9 +169,9 @@ class SchedulePage extends Page {
 
   #summary(s) {
     return html`<p class="lead">
-        ${s.description ?? html`<span class="wrong">Its expression cannot be read by this version.</span>`}
+        ${s.description ?? html`<span class="wrong">This expression is not supported by this version.</span>`}
         <span class="muted"
-          ><code>${s.cron ?? duration(s.every)}</code>${s.cron ? ` ${s.timezone}` : ''}, makes tasks of the type
+          ><code>${s.cron ?? setDuration(s.every)}</code>${s.cron ? ` ${s.timezone}` : ''}, creates tasks of type
           <a href=${href('types', s.type)}>${s.type}</a></span
         >
       </p>
@@ -223,7 +179,7 @@ class SchedulePage extends Page {
         s.paused
           ? html`<div class="alert warn" role="note">
               <strong>Paused</strong> ${s.pausedAt ? ago(s.pausedAt) : nothing} by
-              ${visible(s.pausedBy ?? 'somebody')}${s.pausedReason ? html`: ${visible(s.pausedReason)}` : nothing}
+              ${visible(s.pausedBy ?? 'unknown')}${s.pausedReason ? html`: ${visible(s.pausedReason)}` : nothing}
             </div>`
           : nothing
       }`;
@@ -232,8 +188,8 @@ class SchedulePage extends Page {
   #calendar(s) {
     return html`<section class="card" aria-labelledby="calendar">
       <div class="row spread">
-        <h2 id="calendar">Fires</h2>
-        <small class="muted">days in ${s.timezone}${s.paused ? ', next ones as if it were resumed' : ''}</small>
+        <h2 id="calendar">Runs</h2>
+        <small class="muted">Days in ${s.timezone}${s.paused ? '; upcoming runs as if resumed' : ''}</small>
       </div>
       <c-fire-strip
         .fires=${this.fires}
@@ -248,13 +204,13 @@ class SchedulePage extends Page {
             ? fireDetail(this.chosen, {
                 backfill: api.may('SCHEDULES_CONFIGURE') ? (fire) => this.#backfill(fire) : null,
               })
-            : html`<p class="muted"><small>Choose a mark to see what became of that time.</small></p>`
+            : html`<p class="muted"><small>Select a run for details.</small></p>`
         }
       </div>
     </section>`;
   }
 
-  /** What is left of those that were asked for; the schedule itself knows which have passed. */
+  /** The further runs that have not passed yet, if they were loaded. */
   #runs(s) {
     const next = Date.parse(s.nextRuns[0]?.at ?? '');
     const left = (this.moreRuns ?? []).filter((run) => Date.parse(run.at) >= next);
@@ -265,7 +221,7 @@ class SchedulePage extends Page {
     const runs = this.#runs(s);
     return html`<section class="card" aria-labelledby="next">
       <h2 id="next">Next runs</h2>
-      ${runs.length === 0 ? html`<p class="muted">None: it is finished.</p>` : nothing}
+      ${runs.length === 0 ? html`<p class="muted">No upcoming runs: the schedule has finished.</p>` : nothing}
       <ol class="plain">
         ${runs.map(
           (run) =>
@@ -286,101 +242,6 @@ class SchedulePage extends Page {
     </section>`;
   }
 
-  #counters({ counters }) {
-    const skipped = Object.entries(counters.skipped).filter(([, n]) => n > 0);
-    const number = (name, n) =>
-      html`<dt>${name}</dt>
-        <dd>${count(n)}</dd>`;
-    return html`<section class="card" aria-labelledby="counters">
-      <h2 id="counters">So far</h2>
-      <dl class="facts">
-        ${number('Runs', counters.runs)} ${number('Completed', counters.completed)} ${number('Failed', counters.failed)}
-        ${number('Cancelled', counters.cancelled)} ${skipped.map(([reason, n]) => number(`Skipped: ${reason}`, n))}
-      </dl>
-      <p><a href=${href('tasks', { schedule: this.#name })}>All its tasks</a></p>
-    </section>`;
-  }
-
-  #definition(s) {
-    const fact = (name, value) =>
-      html`<dt>${name}</dt>
-        <dd>${value}</dd>`;
-    return html`<details class="card">
-      <summary><h2>Definition</h2></summary>
-      <dl class="facts">
-        ${fact('Target', targetText(s.target))} ${fact('Retries', retryText(s.retry))}
-        ${fact('While an earlier task goes on', WORDS.overlap[s.overlap] ?? s.overlap)}
-        ${fact('Makes up for', `${WORDS.catchUp[s.catchUp] ?? s.catchUp}${s.catchUp === 'none' ? '' : ` of the last ${duration(s.catchUpWindow)}`}`)}
-        ${fact('Clocks', `gap: ${s.dst.gap}, twice: ${s.dst.overlap}`)} ${fact('Jitter', duration(s.jitter))}
-        ${fact('From', time(s.startAt))} ${fact('To', time(s.endAt))} ${fact('Runs at most', count(s.maxRuns))}
-        ${fact('Pauses itself after', s.pauseAfterFailures ? plural(s.pauseAfterFailures, 'failure') : 'never')}
-        ${fact('Key', visible(s.key ?? '–'))} ${fact('Priority', s.priority ?? "its type's")}
-        ${fact('Made', time(s.createdAt))} ${fact('Changed', time(s.updatedAt))} ${fact('Version', count(s.version))}
-      </dl>
-      ${s.payload === undefined ? nothing : html`<c-json .value=${s.payload} label="Payload"></c-json>`}
-      <c-json .value=${curl('GET', this.#at)} label="As curl"></c-json>
-    </details>`;
-  }
-
-  #table() {
-    const { pages } = this;
-    const filter = this.#filter;
-    const set = (name, value) => setQuery({ ...filter, [name]: value });
-    const moment = (name, text) =>
-      html`<label
-        >${text}
-        <input
-          type="datetime-local"
-          class="small"
-          .value=${localTime(filter[name])}
-          @change=${(e) => set(name, e.target.value ? new Date(e.target.value).toISOString() : '')}
-      /></label>`;
-    return html`<section aria-labelledby="fires">
-      <h2 id="fires">What became of each time</h2>
-      <div class="row filters">
-        <label
-          >Show
-          <select class="small" @change=${(e) => set('outcome', e.target.value)}>
-            ${choices(OUTCOMES, filter.outcome ?? '')}
-          </select>
-        </label>
-        ${moment('from', 'From')} ${moment('to', 'To')}
-      </div>
-      ${problem(pages.error)}
-      ${
-        pages.items.length === 0
-          ? html`<p class="muted">${pages.ready ? 'None yet.' : 'Loading …'}</p>`
-          : html`<div class="table">
-              <table>
-                <thead>
-                  <tr>
-                    ${['Local time', 'Your time', 'By', 'Outcome', 'Task or reason'].map((text) => html`<th scope="col">${text}</th>`)}
-                  </tr>
-                </thead>
-                <tbody>
-                  ${pages.items.map((fire) => this.#row(fire))}
-                </tbody>
-              </table>
-            </div>`
-      }
-      <c-pager .pages=${pages}></c-pager>
-    </section>`;
-  }
-
-  #row(fire) {
-    return html`<tr>
-      <th scope="row">
-        <div>${localText(fire.local)}${fire.note ? html`<div class="note">${fire.note}</div>` : nothing}</div>
-      </th>
-      <td data-label="Your time">${time(fire.at)}</td>
-      <td data-label="By">${fire.kind}</td>
-      <td data-label="Outcome">${outcomeBadge(fire)}</td>
-      <td data-label="Task or reason">
-        ${fire.taskId ? html`<a class="id" href=${href('tasks', fire.taskId)}>${fire.taskId}</a>` : html`<span class="muted">${reasonOf(fire)?.[0] ?? fire.reason}</span>`}
-      </td>
-    </tr>`;
-  }
-
   #body(s) {
     if (this.query.has('edit') && api.may('SCHEDULES_CONFIGURE')) {
       const leave = () => setQuery({});
@@ -388,9 +249,9 @@ class SchedulePage extends Page {
     }
     return html`
       ${this.#calendar(s)}
-      <div class="pair">${this.#next(s)} ${this.#counters(s)}</div>
+      <div class="pair">${this.#next(s)} ${totals(s)}</div>
       <c-backfills name=${this.#name} @done=${() => this.reload()}></c-backfills>
-      ${this.#table()} ${this.#definition(s)}
+      ${runHistory(this.pages, this.#filter, s.timezone)} ${settings(s)}
     `;
   }
 

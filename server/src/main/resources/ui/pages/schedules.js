@@ -1,29 +1,21 @@
-// #/schedules: what fires when, and how it came out lately. ?new=1 makes one.
+// #/schedules: every schedule with its next and its recent runs. ?new=1 is the form for a new one.
 
 import { html, nothing } from 'lit';
-import { api, curlIf, ownType } from '../api.js';
-import { ago, badge, firstLine, visible } from '../format.js';
-import { Pages, empty, loading, problem } from '../parts.js';
+import { api } from '../api.js';
+import { curlIf, ownType } from '../curl.js';
+import { ago, firstLine, setDuration, visible } from '../format.js';
+import { PagedList, empty, loading, problem } from '../parts.js';
 import { Page } from '../page.js';
 import { go, href } from '../router.js';
-import { short } from './fields.js';
-import { isOver, localText, miniStrip, outcomeBadge } from './fires.js';
-import './schedule-form.js';
+import { isOver, localText, miniStrip, outcomeBadge } from '../schedules/fires.js';
+import { statusBadge } from '../schedules/details.js';
+import '../schedules/schedule-form.js';
 
 const FIRES = 14;
 const PER_PAGE = 50;
-const LOOK_AGAIN = 30_000;
+const REFRESH_INTERVAL = 30_000;
 
 const FIRST = { cron: '0 9 * * MON-FRI', timezone: 'Europe/Berlin', type: 'hello', target: { discard: {} } };
-
-const STATUS = {
-  ACTIVE: ['ok', '✓', 'Active'],
-  PAUSED: ['warn', '‖', 'Paused'],
-  FINISHED: ['off', '■', 'Finished'],
-};
-
-/** The badge of a schedule's status. */
-export const statusBadge = ({ status }) => badge(...(STATUS[status] ?? ['off', '·', status]));
 
 const matches = (schedule, text) => {
   const wanted = text.trim().toLowerCase();
@@ -38,7 +30,7 @@ class SchedulesPage extends Page {
   constructor() {
     super();
     this.filter = '';
-    this.pages = new Pages(this, async (cursor, signal) => {
+    this.pages = new PagedList(this, async (cursor, signal) => {
       const query = { limit: PER_PAGE, fires: FIRES, cursor };
       return (await api.get('/v1/schedules', { query, signal })).data;
     });
@@ -54,7 +46,7 @@ class SchedulesPage extends Page {
 
   connectedCallback() {
     super.connectedCallback();
-    this.every(LOOK_AGAIN, () => this.#isNew || this.pages.isRefused || this.pages.reload());
+    this.every(REFRESH_INTERVAL, () => this.#isNew || this.pages.isRefused || this.pages.reload());
   }
 
   async load() {
@@ -68,9 +60,10 @@ class SchedulesPage extends Page {
       <th scope="row">
         <div>
           <a href=${href('schedules', schedule.name)}><strong>${schedule.name}</strong></a>
-          <div>${schedule.description ?? html`<span class="wrong">cannot be read by this version</span>`}</div>
+          <div>${schedule.description ?? html`<span class="wrong">not supported by this version</span>`}</div>
           <small
-            ><code>${schedule.cron ?? short(schedule.every)}</code> ${schedule.cron ? schedule.timezone : ''}</small
+            ><code>${schedule.cron ?? setDuration(schedule.every)}</code>
+            ${schedule.cron ? schedule.timezone : ''}</small
           >
         </div>
       </th>
@@ -86,12 +79,16 @@ class SchedulesPage extends Page {
             : html`<span class="muted">–</span>`
         }
       </td>
-      <td data-label="Last fires">${miniStrip(schedule.fires)}</td>
-      <td data-label="Last outcome">${last ? outcomeBadge(last) : html`<span class="muted">–</span>`}</td>
+      <td data-label="Recent runs">${miniStrip(schedule.fires)}</td>
+      <td data-label="Last run">${last ? outcomeBadge(last) : html`<span class="muted">–</span>`}</td>
       <td data-label="Status">
         <div>
           ${statusBadge(schedule)}
-          ${schedule.pausedReason ? html`<br /><small class="clip">${firstLine(schedule.pausedReason, 80)}</small>` : nothing}
+          ${
+            schedule.pausedReason
+              ? html`<br /><small class="clip">${firstLine(schedule.pausedReason, 80)}</small>`
+              : nothing
+          }
         </div>
       </td>
     </tr>`;
@@ -105,7 +102,9 @@ class SchedulesPage extends Page {
         <table>
           <thead>
             <tr>
-              ${['Schedule', 'Type', 'Next run', 'Last fires', 'Last outcome', 'Status'].map((text) => html`<th scope="col">${text}</th>`)}
+              ${['Schedule', 'Type', 'Next run', 'Recent runs', 'Last run', 'Status'].map(
+                (text) => html`<th scope="col">${text}</th>`,
+              )}
             </tr>
           </thead>
           <tbody>
@@ -113,7 +112,11 @@ class SchedulesPage extends Page {
           </tbody>
         </table>
       </div>
-      ${shown.length === 0 ? html`<p class="muted">None on this page matches “${visible(this.filter)}”.</p>` : nothing}
+      ${
+        shown.length === 0
+          ? html`<p class="muted">No schedule on this page matches “${visible(this.filter)}”.</p>`
+          : nothing
+      }
       <c-pager .pages=${pages}></c-pager>
     `;
   }
@@ -123,8 +126,10 @@ class SchedulesPage extends Page {
     if (!pages.ready) return pages.error ? nothing : loading();
     if (pages.items.length === 0 && !pages.hasBack && !pages.hasNext) {
       return empty({
-        title: ownType('') ? 'No schedules of this key’s types' : 'No schedules yet',
-        text: 'A schedule makes tasks again and again: at 09:00 on working days, every 90 seconds, on the last Friday of the month.',
+        title: ownType('') ? "No schedules for this key's types" : 'No schedules yet',
+        text:
+          'A schedule creates tasks repeatedly: at 09:00 on weekdays, every 90 seconds, ' +
+          'on the last Friday of the month.',
         curl: curlIf('SCHEDULES_CONFIGURE', 'PUT', '/v1/schedules/standup', FIRST),
       });
     }
@@ -146,12 +151,16 @@ class SchedulesPage extends Page {
           <input
             type="search"
             class="small"
-            aria-label="Filter this page"
-            placeholder="Filter this page"
+            aria-label="Filter"
+            placeholder="Filter"
             .value=${this.filter}
             @input=${(e) => (this.filter = e.target.value)}
           />
-          ${api.may('SCHEDULES_CONFIGURE') ? html`<a role="button" class="small" href=${href('schedules', { new: 1 })}>New schedule</a>` : nothing}
+          ${
+            api.may('SCHEDULES_CONFIGURE')
+              ? html`<a role="button" class="small" href=${href('schedules', { new: 1 })}>New schedule</a>`
+              : nothing
+          }
         </div>
       </div>
       ${problem(this.error ?? this.pages.error)} ${this.#list()}

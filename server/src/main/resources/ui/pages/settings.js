@@ -1,8 +1,8 @@
-// #/settings: keys, tenants, limits, and about this installation.
+// #/settings: API keys, tenants, limits, and the server's version.
 
 import { html, nothing } from 'lit';
 import { api } from '../api.js';
-import { bytes, count, duration, visible } from '../format.js';
+import { bytes, count, setDuration, visible } from '../format.js';
 import { Page } from '../page.js';
 import { loading } from '../parts.js';
 import { setQuery } from '../router.js';
@@ -16,6 +16,46 @@ const TABS = [
   { id: 'about', label: 'About' },
 ];
 
+const LIMITS = {
+  bodyBytes: 'Request body',
+  bodyValues: 'JSON values per request',
+  batchBytes: 'Batch',
+  batchTasks: 'Tasks per batch',
+  payloadBytes: 'Payload',
+  outputBytes: 'Output',
+  restoreTasks: 'Tasks per restore',
+  archiveLineBytes: 'Line of an archive',
+  jsonDepth: 'JSON nesting depth',
+  keyChars: 'Key length',
+  metadataPairs: 'Metadata entries',
+  metadataNameChars: 'Metadata name length',
+  metadataValueChars: 'Metadata value length',
+  pageItems: 'Items per page',
+  claimTasks: 'Tasks per claim',
+  claimTypes: 'Types per claim',
+  maxAttempts: 'Max attempts',
+  statusCodes: 'Status codes per list',
+  schemaBytes: 'Payload schema',
+  cronChars: 'Cron expression length',
+  catchUpLimit: 'Max catch-up runs',
+  previewCount: 'Runs per preview',
+  listedFires: 'Runs per listed schedule',
+  streams: 'Event streams per node',
+  streamsOfTenant: 'Event streams per tenant',
+  watchedTasks: 'Tasks per event stream',
+  requestLineBytes: 'Request line',
+  headerBytes: 'Request headers',
+  headers: 'Number of request headers',
+  horizon: 'Time ahead of a task',
+  claimWait: 'Long poll of a worker',
+  leaseMin: 'Min worker lease',
+  leaseMax: 'Max worker lease',
+  timeoutMin: 'Min attempt timeout',
+  timeoutMax: 'Max attempt timeout',
+  intervalMin: 'Min interval of a schedule',
+  intervalMax: 'Max interval of a schedule',
+};
+
 /** 'payloadBytes' -> 'Payload bytes'. */
 const words = (name) => {
   const text = name.replace(/[A-Z]/g, (c) => ` ${c.toLowerCase()}`);
@@ -23,7 +63,7 @@ const words = (name) => {
 };
 
 const limit = (name, value) => {
-  if (typeof value === 'string') return duration(value);
+  if (typeof value === 'string') return setDuration(value);
   return name.endsWith('Bytes') ? `${bytes(value)} (${count(value)})` : count(value);
 };
 
@@ -77,12 +117,14 @@ class SettingsPage extends Page {
 
   #limits() {
     if (!this.limits) return loading();
-    return html`<p class="muted">What a request may be at most. They are the same for everybody.</p>
+    return html`<p class="muted">
+        Request limits, the same for all tenants. See <code>GET /v1/limits</code> in the <a href="/docs">API docs</a>.
+      </p>
       <div class="card">
         <dl class="facts">
           ${Object.entries(this.limits).map(
             ([name, value]) =>
-              html`<dt>${words(name)}</dt>
+              html`<dt>${LIMITS[name] ?? words(name)}</dt>
                 <dd>${limit(name, value)}</dd>`,
           )}
         </dl>
@@ -93,7 +135,7 @@ class SettingsPage extends Page {
     const me = api.caller;
     return html`<div class="cards">
       <section class="card">
-        <h2>You</h2>
+        <h2>Signed in as</h2>
         <dl class="facts">
           <dt>Key</dt>
           <dd>${visible(me.name)} ${me.key ? html`<code>${me.key}</code>` : nothing}</dd>
@@ -103,23 +145,23 @@ class SettingsPage extends Page {
           <dd>${api.tenant}</dd>
           <dt>Types</dt>
           <dd>${me.types.length === 0 ? 'all' : me.types.join(', ')}</dd>
-          <dt>May</dt>
+          <dt>Permissions</dt>
           <dd>
             <small>${me.permissions.map((each) => words(each.toLowerCase().replaceAll('_', ' '))).join(', ')}</small>
           </dd>
         </dl>
       </section>
       <section class="card">
-        <h2>This installation</h2>
+        <h2>Server</h2>
         <dl class="facts">
           <dt>Version</dt>
           <dd>${me.version}</dd>
           <dt>API</dt>
           <dd><a href="/docs">Documentation</a>, <a href="/openapi.json">openapi.json</a></dd>
-          <dt>For Prometheus</dt>
+          <dt>Prometheus metrics</dt>
           <dd><a href="/metrics">/metrics</a></dd>
           <dt>Keyboard</dt>
-          <dd><kbd>?</kbd> shows what there is</dd>
+          <dd><kbd>?</kbd> keyboard shortcuts</dd>
         </dl>
       </section>
     </div>`;

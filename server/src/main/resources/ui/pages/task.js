@@ -1,47 +1,44 @@
-// #/tasks/{id}: what a task is, why it failed, what happens next, and all that happened.
+// #/tasks/{id}: the state of a task, its last error, its history and its settings.
 
 import { html, nothing } from 'lit';
 import { api, isFinal, path } from '../api.js';
-import { getExact } from '../exact.js';
-import { ago, duration, status, time, visible } from '../format.js';
+import { getExact } from '../exact-json.js';
+import { duration, stateOf, status, visible } from '../format.js';
 import { Page } from '../page.js';
 import { loading, problem } from '../parts.js';
 import { href } from '../router.js';
-import { cancel, commands, edit, redrive, runNow } from '../tasks/edit.js';
-import { Story } from '../tasks/story.js';
-import { advice, errorText, message, nextWords } from '../tasks/words.js';
-import { delaysText, shownHeaders, targetText } from './target.js';
+import { cancel, commands, edit, redrive, runNow } from '../tasks/actions.js';
+import { taskContents, taskFacts } from '../tasks/details.js';
+import { History } from '../tasks/history.js';
+import { advice, errorText, message, statusText } from '../tasks/descriptions.js';
 
 const OVER = new Set(['COMPLETED', 'CANCELLED', 'EXPIRED']);
-const SETTLE = 300; // several changes that come together are one look
-const MOVING = 10_000;
-const STILL = 30_000; // not every change of what waits or is dead is told
-const AFTERWARDS = [1_000, 2_000, 4_000, 8_000]; // who has just done something wants to see what it does
-
-const fact = (name, value) =>
-  value === null || value === undefined || value === '' || value === nothing
-    ? nothing
-    : html`<dt>${name}</dt>
-        <dd>${value}</dd>`;
+const SETTLE = 300; // changes that come together cause one refresh
+const ACTIVE_INTERVAL = 10_000;
+const IDLE_INTERVAL = 30_000; // edits of pending and dead tasks are not in the stream
+const AFTER_ACTION = [1_000, 2_000, 4_000, 8_000]; // the user waits for the effect
 
 class TaskPage extends Page {
   static properties = {
     task: { state: true },
     type: { state: true },
+    slots: { state: true },
     group: { state: true },
     doing: { state: true },
     failed: { state: true },
   };
 
   #etag = null;
-  #story = new Story();
-  #soon = null;
-  #audited = '';
+  #history = new History();
+  #timer = null;
+  #auditedVersion = '';
 
   constructor() {
     super();
     this.task = null;
     this.type = null;
+    /** Slots of all nodes while the task waits for one; null for keys that may not see them. */
+    this.slots = null;
     this.group = null;
     this.doing = '';
     this.failed = null;
@@ -57,66 +54,80 @@ class TaskPage extends Page {
 
   connectedCallback() {
     super.connectedCallback();
-    this.listen('task', (event) => event.id === this.id && this.#look());
-    this.listen('gap', () => this.#look());
-    this.every(MOVING, () => this.#isMoving && this.#look());
-    this.every(STILL, () => this.#mayChange && this.#look());
+    this.listen('task', (event) => event.id === this.id && this.#refreshSoon());
+    this.listen('gap', () => this.#refreshSoon());
+    this.listen('stats', () => this.requestUpdate()); // a scheduled task becomes ready without an event
+    this.every(ACTIVE_INTERVAL, () => this.#isActive && this.#refreshSoon());
+    this.every(IDLE_INTERVAL, () => this.#mayChange && this.#refreshSoon());
   }
 
   disconnectedCallback() {
     super.disconnectedCallback();
-    clearTimeout(this.#soon);
+    clearTimeout(this.#timer);
   }
 
-  get #isMoving() {
+  get #isActive() {
     if (!this.#mayChange || this.task.status === 'DEAD') return false;
-    return this.task.status === 'RUNNING' || Date.parse(this.task.nextAttemptAt) < Date.now() + MOVING;
+    return this.task.status === 'RUNNING' || Date.parse(this.task.nextAttemptAt) < Date.now() + ACTIVE_INTERVAL;
   }
 
   get #mayChange() {
     return this.task !== null && !OVER.has(this.task.status);
   }
 
-  #look() {
-    clearTimeout(this.#soon);
-    if (isFinal(this.error)) return; // it is not there, however often one asks
-    this.#soon = setTimeout(() => this.isConnected && this.reload(), SETTLE);
+  #refreshSoon() {
+    clearTimeout(this.#timer);
+    if (isFinal(this.error)) return;
+    this.#timer = setTimeout(() => this.isConnected && this.reload(), SETTLE);
   }
 
   async load(signal) {
     const { data, etag } = await getExact(path`/v1/tasks/${this.id}`, { signal });
     if (signal.aborted) return;
     if (this.task?.id !== data.id) {
-      this.#story = new Story();
+      this.#history = new History();
       this.type = null;
     }
-    // One that died again may have died of something else.
+    // A task that failed again may be in another group.
     if (data.status !== 'DEAD' || this.task?.id !== data.id || this.task.finishedAt !== data.finishedAt)
       this.group = null;
-    this.#story.take(data);
+    this.#history.take(data);
     this.#etag = etag;
     this.task = data;
-    this.#beside(data, signal);
+    this.#loadExtras(data, signal);
   }
 
-  /** Who edited it or had it run: no change of its state, so only the audit has it. */
-  async #hands({ id, version }, signal) {
-    if (!api.may('AUDIT') || this.#audited === `${id} ${version}`) return;
+  async #readSlots(task, signal) {
+    if (!api.may('CLUSTER') || !['READY', 'OVERDUE'].includes(stateOf(task))) {
+      this.slots = null;
+      return;
+    }
+    const { data } = await api.get('/v1/cluster', { signal }).catch(() => ({ data: null }));
+    if (!data || signal.aborted) return;
+    const members = data.nodes.filter((node) => node.status === 'ALIVE' || node.status === 'DRAINING');
+    const sum = (field) => members.reduce((total, node) => total + node[field], 0);
+    this.slots = { used: sum('inFlight'), total: sum('seats') };
+  }
+
+  /** Edits and manual runs are in the audit only: they change no state. */
+  async #loadAudit({ id, version }, signal) {
+    if (!api.may('AUDIT') || this.#auditedVersion === `${id} ${version}`) return;
     const query = { subject: id, limit: 100 };
     const { data } = await api.get('/v1/audit', { query, signal }).catch(() => ({ data: null }));
     if (!data || signal.aborted) return;
-    this.#audited = `${id} ${version}`;
-    this.#story.takeAudit(data.items);
+    this.#auditedVersion = `${id} ${version}`;
+    this.#history.takeAudit(data.items);
     this.requestUpdate();
   }
 
-  /** What is good to know and may be missing: the type's settings, the group of a dead one. */
-  async #beside(task, signal) {
+  /** Optional data: the settings of the type, the free slots, the audit, the group of a dead letter. */
+  async #loadExtras(task, signal) {
     if (api.may('TYPES_READ')) {
       const { data } = await api.get(path`/v1/types/${task.type}`, { signal }).catch(() => ({ data: null }));
       if (!signal.aborted) this.type = data;
     }
-    await this.#hands(task, signal);
+    await this.#readSlots(task, signal);
+    await this.#loadAudit(task, signal);
     if (task.status !== 'DEAD' || this.group) return;
     const died = Date.parse(task.finishedAt);
     const query = { type: task.type, diedAfter: task.finishedAt, diedBefore: new Date(died + 2).toISOString() };
@@ -125,18 +136,19 @@ class TaskPage extends Page {
     if (!signal.aborted) this.group = letter?.group ?? null;
   }
 
-  #do(name, action) {
+  #act(name, action) {
     return this.keepFocus(async () => {
       this.doing = name;
       this.failed = null;
       try {
         if ((await action()) !== false) {
           await this.reload();
-          for (const ms of AFTERWARDS) setTimeout(() => this.isConnected && this.#isMoving && this.#look(), ms);
+          for (const ms of AFTER_ACTION)
+            setTimeout(() => this.isConnected && this.#isActive && this.#refreshSoon(), ms);
         }
       } catch (e) {
         this.failed = e;
-        this.#look(); // what was refused may be another by now
+        this.#refreshSoon(); // a rejected action means that the task has changed
       }
       this.doing = '';
     });
@@ -149,8 +161,8 @@ class TaskPage extends Page {
         ${
           gone
             ? html`<div class="empty">
-                <h2>There is no task <code>${visible(this.id)}</code> here</h2>
-                <p>It belongs to another tenant, was removed by retention, or never was.</p>
+                <h2>Task <code>${visible(this.id)}</code> not found</h2>
+                <p>It may belong to another tenant, have been removed by retention, or never have existed.</p>
                 <a href=${href('tasks')}>All tasks</a>
               </div>`
             : this.error
@@ -160,24 +172,24 @@ class TaskPage extends Page {
     }
     const { task } = this;
     return html`
-      <nav class="trail" aria-label="Where this is">
+      <nav class="trail" aria-label="Breadcrumb">
         <a href=${href('tasks')}>Tasks</a> › <a href=${href('tasks', { type: task.type })}>${task.type}</a>
       </nav>
       <h1>
-        ${status(task.status)}
+        ${status(stateOf(task, this.type?.paused))}
         <span>${task.type}</span> ${task.key ? html`<span class="muted">${visible(task.key)}</span>` : nothing}
       </h1>
-      <p class="lede">${nextWords(task, this.type, this.#story.entries()[0])}</p>
+      <p class="lede">${statusText(task, { type: this.type, slots: this.slots, last: this.#history.entries()[0] })}</p>
       ${problem(this.error)} ${problem(this.failed)} ${task.status === 'DEAD' && task.error ? nothing : this.#actions()}
-      ${this.#why()}
+      ${this.#error()}
       <div class="task-columns">
         <div>
-          <section aria-labelledby="story">
-            <h2 id="story">What happened</h2>
-            <c-story .task=${task} .story=${this.#story}></c-story>
+          <section aria-labelledby="history">
+            <h2 id="history">History</h2>
+            <c-history .task=${task} .history=${this.#history}></c-history>
           </section>
         </div>
-        <div>${this.#facts()} ${this.#contents()} ${this.#commands()}</div>
+        <div>${taskFacts(task, this.type)} ${taskContents(task)} ${this.#commands()}</div>
       </div>
     `;
   }
@@ -193,7 +205,8 @@ class TaskPage extends Page {
       );
     }
     if (task.status === 'PENDING' && operate) {
-      buttons.push(this.#button('run', 'Run now', () => runNow(task), ''));
+      const isLater = ['SCHEDULED', 'RETRYING'].includes(stateOf(task));
+      buttons.push(this.#button('run', 'Run now', () => runNow(task), isLater ? '' : 'outline'));
       buttons.push(this.#button('edit', 'Edit', () => edit(task, this.#etag), 'outline'));
     }
     if (
@@ -205,44 +218,44 @@ class TaskPage extends Page {
     return buttons.length > 0 ? html`<div class="row actions">${buttons}</div>` : nothing;
   }
 
-  #button(name, label, action, look) {
+  #button(name, label, action, className) {
     return html`<button
       type="button"
-      class=${look}
+      class=${className}
       aria-busy=${this.doing === name}
       ?disabled=${this.doing !== ''}
-      @click=${() => this.#do(name, action)}
+      @click=${() => this.#act(name, action)}
     >
       ${label}
     </button>`;
   }
 
-  /** The last error first: what it was, what it means, what to do. */
-  #why() {
+  /** The last error: what it was, what it means, what to do. */
+  #error() {
     const { task } = this;
     if (!task.error || task.status === 'COMPLETED') return nothing;
-    const last = this.#story.entries().find((entry) => entry.attempt?.error)?.attempt;
+    const last = this.#history.entries().find((entry) => entry.attempt?.error)?.attempt;
     const dead = task.status === 'DEAD';
     return html`<section class="why ${dead ? '' : 'warn'}" aria-labelledby="why">
-      <h2 id="why">${dead ? 'Why it failed' : 'The last error'}</h2>
+      <h2 id="why">${dead ? 'Error' : 'Last error'}</h2>
       ${errorText(message(task.error))}
-      <p>${advice(task.error)}</p>
+      <p>${advice(task.error, task.status)}</p>
       ${
         last?.request?.url
           ? html`<p class="wrap">
-              <small>Sent</small>
+              <small>Request</small>
               <code>${visible(last.request.method)} ${visible(last.request.url)}</code>
-              ${last.duration ? html`<small>took ${duration(last.duration)}</small>` : nothing}
+              ${last.duration ? html`<small title="Duration">${duration(last.duration)}</small>` : nothing}
             </p>`
           : nothing
       }
-      ${last?.output ? html`<c-json json .value=${last.output} label="What came back"></c-json>` : nothing}
+      ${last?.output ? html`<c-json json .value=${last.output} label="Response"></c-json>` : nothing}
       ${dead ? this.#actions() : nothing}
       ${
         dead && this.group
           ? html`<p>
               <a href=${href('dead-letters', { view: 'letters', type: task.type, group: this.group })}
-                >Others that died of the same</a
+                >Similar dead letters</a
               >
             </p>`
           : nothing
@@ -250,75 +263,9 @@ class TaskPage extends Page {
     </section>`;
   }
 
-  #facts() {
-    const { task } = this;
-    const target = task.target ?? this.type?.target;
-    const headers = shownHeaders(target);
-    const metadata = Object.entries(task.metadata ?? {});
-    return html`<section class="card" aria-label="Facts">
-      <dl class="facts">
-        ${fact('Id', html`<code class="wrap">${task.id}</code> <c-copy .text=${task.id} label="Copy the id"></c-copy>`)}
-        ${fact('Type', html`<a href=${href('types', task.type)}>${task.type}</a>`)}
-        ${fact('Key', task.key ? html`<a href=${href('tasks', { key: task.key })}>${visible(task.key)}</a>` : '')}
-        ${fact('Goes to', html`<span class="wrap">${target ? targetText(target) : 'Workers pull it'}</span>${task.target ? '' : html` <small>as its type says</small>`}`)}
-        ${
-          headers.length > 0
-            ? fact(
-                'With headers',
-                headers.map((line) => html`<div><code class="wrap">${line}</code></div>`),
-              )
-            : nothing
-        }
-        ${fact('Attempts', html`${task.attempt} of ${task.maxAttempts}${this.#policy()}`)}
-        ${fact('Due', html`${time(task.dueAt)} <small>${ago(task.dueAt)}</small>`)}
-        ${fact('Created', time(task.createdAt))}
-        ${task.startedAt ? fact('Last started', time(task.startedAt)) : nothing}
-        ${task.finishedAt ? fact('Ended', time(task.finishedAt)) : nothing}
-        ${task.expiresAt ? fact('Expires', html`${time(task.expiresAt)} <small>unless started by then</small>`) : nothing}
-        ${fact('Priority', task.priority)}
-        ${fact(
-          'Schedule',
-          task.scheduleName
-            ? html`<a href=${href('schedules', task.scheduleName)}>${visible(task.scheduleName)}</a> for
-                ${time(task.fireAt)}`
-            : '',
-        )}
-        ${fact('One at a time by', task.concurrencyKey ? visible(task.concurrencyKey) : '')}
-        ${fact('Last run by', task.leasedBy ? html`<code class="wrap">${visible(task.leasedBy)}</code>` : '')}
-        ${fact('Progress', task.progress ? visible(task.progress) : '')}
-        ${task.crashes > 0 ? fact('Crashes', html`${task.crashes} <small>nodes died while they ran it</small>`) : nothing}
-        ${metadata.map(([name, value]) =>
-          fact(visible(name), html`<a href=${href('tasks', { [`metadata.${name}`]: value })}>${visible(value)}</a>`),
-        )}
-      </dl>
-    </section>`;
-  }
-
-  #policy() {
-    const policy = this.task.retry ?? this.type?.retry;
-    if (!policy?.backoff) return nothing;
-    return html` <small>${delaysText(policy)}</small>`;
-  }
-
-  #contents() {
-    const { task } = this;
-    return html`
-      ${
-        task.payload === null
-          ? html`<p class="muted">No payload.</p>`
-          : html`<c-json .value=${task.payload} label="Payload"></c-json>`
-      }
-      ${
-        task.output && task.status === 'COMPLETED'
-          ? html`<c-json json .value=${task.output} label="What came back"></c-json>`
-          : nothing
-      }
-    `;
-  }
-
   #commands() {
     return html`<details class="card">
-      <summary>As curl</summary>
+      <summary>API commands (curl)</summary>
       ${commands(this.task).map(([label, text]) => html`<c-json .value=${text} label=${label}></c-json>`)}
     </details>`;
   }

@@ -1,19 +1,18 @@
-// #/tasks: find tasks, see them change, act on many.
+// #/tasks: search, filters, live rows and bulk actions.
 
 import { html, nothing } from 'lit';
-import { api, curlIf, ownType } from '../api.js';
-import { ago, compact, count, status as statusBadge, timeText, visible } from '../format.js';
+import { api } from '../api.js';
+import { compact, count, plural, timeText } from '../format.js';
 import { live } from '../live.js';
 import { Page } from '../page.js';
-import { Pages, empty, loading, problem } from '../parts.js';
+import { PagedList, loading, problem } from '../parts.js';
 import { go, href, setQuery } from '../router.js';
 import { bulk, bulkButtons, each, redriveMatching } from '../tasks/bulk.js';
-import { Filter, STATUSES, understood } from '../tasks/filter.js';
-import { errorLine } from '../tasks/words.js';
-import '../tasks/filters.js';
+import { Filter, STATUSES, parseSearch } from '../tasks/filter.js';
+import { LiveRows } from '../tasks/live-rows.js';
+import { noTasks, taskTable } from '../tasks/task-table.js';
+import '../tasks/filter-form.js';
 
-const SETTLE = 500;
-const APART = 5_000;
 const SHOWN = 50;
 
 const NAMES = {
@@ -28,32 +27,28 @@ const NAMES = {
 
 class TasksPage extends Page {
   static properties = {
-    picked: { state: true },
+    selected: { state: true },
     all: { state: true },
     doing: { state: true },
     failed: { state: true },
-    news: { state: true },
-    wide: { state: true },
+    isFilterOpen: { state: true },
   };
 
   #filter = new Filter(new URLSearchParams());
-  #pages = new Pages(this, (cursor, signal) => this.#page(cursor, signal));
-  /** Ids of rows that changed since the last look began. */
-  #changed = new Set();
-  #timer = null;
-  #wanted = false;
-  #missed = false;
-  #lookedAt = 0;
+  #pages = new PagedList(this, (cursor, signal) => this.#loadPage(cursor, signal));
+  #live = new LiveRows(this, this.#pages, {
+    mayMatch: (event) => this.#filter.mayMatch(event),
+    isBusy: () => this.doing !== '' || this.all || this.selected.size > 0,
+  });
 
   constructor() {
     super();
-    /** @type {Set<string>} ids of rows that were picked */
-    this.picked = new Set();
+    /** @type {Set<string>} ids of rows that were selected */
+    this.selected = new Set();
     this.all = false;
     this.doing = '';
     this.failed = null;
-    this.news = 0;
-    this.wide = false;
+    this.isFilterOpen = false;
   }
 
   get heading() {
@@ -63,106 +58,38 @@ class TasksPage extends Page {
 
   connectedCallback() {
     super.connectedCallback();
-    this.listen('task', (event) => this.#seen(event));
     this.listen('stats', () => this.requestUpdate());
-    this.listen('gap', () => {
-      this.#missed = true;
-      this.#lookSoon();
-    });
-  }
-
-  disconnectedCallback() {
-    super.disconnectedCallback();
-    clearTimeout(this.#timer);
-    this.#timer = null;
   }
 
   async load() {
     this.#filter = new Filter(this.query);
     const own = api.caller?.types ?? [];
     if (own.length > 1 && !this.#filter.values.type) {
-      setQuery(this.#filter.query({ type: own[0] }), { quietly: true }); // such a key must say which
+      setQuery(this.#filter.query({ type: own[0] }), { quietly: true }); // such a key must name one
       return;
     }
-    this.#unpick();
+    this.#clearSelection();
     this.failed = null;
-    this.news = 0;
+    this.#live.news = 0;
     await this.#pages.first();
   }
 
-  async #page(cursor, signal) {
+  async #loadPage(cursor, signal) {
     const { path: at, query } = this.#filter.request;
     const { data } = await api.get(at, { query: { ...query, limit: SHOWN, cursor: cursor ?? '' }, signal });
     return data;
   }
 
-  #unpick() {
-    this.picked = new Set();
+  #clearSelection() {
+    this.selected = new Set();
     this.all = false;
-  }
-
-  /** Rows that are shown change where they are; others are only counted, so that nothing jumps. */
-  #seen(event) {
-    const row = this.#pages.items.find((task) => task.id === event.id);
-    if (!row) {
-      if (this.#filter.mayHave(event)) this.news++;
-      return;
-    }
-    row.status = event.to;
-    row.attempt = event.attempt ?? row.attempt;
-    this.#changed.add(event.id);
-    this.#lookSoon();
-    this.requestUpdate();
-  }
-
-  /** One look at a time, for all that is wanted meanwhile, and none right after another. */
-  #lookSoon() {
-    this.#wanted = true;
-    if (this.#timer !== null) return;
-    this.#timer = setTimeout(
-      async () => {
-        this.#wanted = false;
-        await this.#look().catch(() => {}); // the next one may do better
-        this.#lookedAt = Date.now();
-        this.#timer = null;
-        if (this.#wanted && this.isConnected) this.#lookSoon();
-      },
-      Math.max(SETTLE, this.#lookedAt + APART - Date.now()),
-    );
-  }
-
-  /** What the stream does not say of the rows, such as the error, or did not say at all. */
-  async #look() {
-    const pages = this.#pages;
-    if (pages.busy || !pages.ready) {
-      this.#wanted ||= pages.busy; // what is on its way may have left before
-      return;
-    }
-    const shown = pages.items;
-    const missed = this.#missed;
-    this.#missed = false;
-    this.#changed.clear();
-    const now = new Map((await pages.peek()).map((task) => [task.id, task]));
-    if (pages.items !== shown || pages.busy) return; // another page by now
-    const gone = shown.some((row) => !now.has(row.id));
-    if (missed && gone && this.doing === '' && !this.all && this.picked.size === 0) {
-      this.news = 0;
-      await pages.reload();
-      return;
-    }
-    for (const row of shown) {
-      if (now.has(row.id) && !this.#changed.has(row.id)) Object.assign(row, now.get(row.id));
-      now.delete(row.id);
-    }
-    if (missed) this.news = Math.max(this.news, now.size);
-    this.requestUpdate();
   }
 
   #search(event) {
     event.preventDefault();
     const text = /** @type {string} */ (new FormData(event.target).get('search'));
     if (!text.trim()) return;
-    const { id, query } = understood(text);
+    const { id, query } = parseSearch(text);
     event.target.reset();
     if (id) go('tasks', id);
     else setQuery(this.#filter.query(query));
@@ -182,18 +109,18 @@ class TasksPage extends Page {
             type="search"
             name="search"
             class="grow"
-            aria-label="Find a task"
+            aria-label="Search tasks"
             autocomplete="off"
             spellcheck="false"
-            placeholder="Id, key, or NAME=VALUE of the metadata"
+            placeholder="Search by ID, key or metadata (name=value)"
           />
-          <button type="submit" class="outline">Find</button>
+          <button type="submit" class="outline">Search</button>
           <button
             type="button"
             class="outline"
-            aria-expanded=${this.wide}
+            aria-expanded=${this.isFilterOpen}
             aria-controls="filters"
-            @click=${() => (this.wide = !this.wide)}
+            @click=${() => (this.isFilterOpen = !this.isFilterOpen)}
           >
             Filters
           </button>
@@ -201,13 +128,17 @@ class TasksPage extends Page {
       </search>
       <c-filters
         id="filters"
-        ?hidden=${!this.wide}
+        ?hidden=${!this.isFilterOpen}
         .filter=${this.#filter}
         @filter=${(e) => setQuery(e.detail)}
       ></c-filters>
       ${this.#chips()} ${this.#tabs()} ${problem(this.failed)} ${problem(pages.error ?? this.error)} ${this.#bar()}
       ${!pages.ready && !pages.error ? loading() : nothing}
-      ${pages.ready && pages.items.length === 0 && !pages.hasNext && !pages.busy ? this.#nothing() : nothing}
+      ${
+        pages.ready && pages.items.length === 0 && !pages.hasNext && !pages.busy
+          ? noTasks(this.#filter.body !== null)
+          : nothing
+      }
       ${pages.items.length > 0 ? this.#table() : nothing}
       <c-pager .pages=${pages}></c-pager>
     `;
@@ -216,11 +147,11 @@ class TasksPage extends Page {
   #chips() {
     const chips = this.#filter.chips(timeText);
     if (chips.length === 0) return nothing;
-    return html`<ul class="row chips" aria-label="Filters that are set">
+    return html`<ul class="row chips" aria-label="Active filters">
       ${chips.map(
         ([name, words]) =>
           html`<li>
-            <a class="chip" href=${href('tasks', this.#without(name))} aria-label=${`Remove the filter ${words}`}
+            <a class="chip" href=${href('tasks', this.#without(name))} aria-label=${`Remove filter ${words}`}
               >${words} <span aria-hidden="true">✕</span></a
             >
           </li>`,
@@ -229,7 +160,7 @@ class TasksPage extends Page {
     </ul>`;
   }
 
-  /** Counts are of the whole tenant, so they are shown only where nothing else is asked for. */
+  /** The counts are of the whole tenant, so they are shown only without a filter. */
   #tabs() {
     const counts = live.stats?.status ?? {};
     const plain = this.#filter.chips(timeText).length === 0;
@@ -247,31 +178,31 @@ class TasksPage extends Page {
     </nav>`;
   }
 
-  /** What can be done with what is picked, and what is new. */
+  /** Actions on the selected tasks, and the refresh button. */
   #bar() {
     const rows = this.#pages.items;
-    const picked = rows.filter((task) => this.picked.has(task.id));
-    const chosen = this.all || picked.length > 0;
+    const selected = rows.filter((task) => this.selected.has(task.id));
+    const chosen = this.all || selected.length > 0;
     const statuses = this.all
       ? new Set(this.#filter.status ? [this.#filter.status] : ['PENDING', 'RUNNING'])
-      : new Set(picked.map((task) => task.status));
+      : new Set(selected.map((task) => task.status));
     return html`<div class="row bulk">
       ${
         chosen
-          ? html`<strong>${this.all ? 'All that match' : `${count(picked.length)} picked`}</strong>
+          ? html`<strong>${this.all ? 'All matching' : `${count(selected.length)} selected`}</strong>
               ${bulkButtons({ statuses, act: (kind) => this.#act(kind), busy: this.doing })}
               ${
-                !this.all && this.#canMeanAll
+                !this.all && this.#canSelectAll
                   ? html`<button type="button" class="quiet small" @click=${() => (this.all = true)}>
-                      All that match instead
+                      Select all matching
                     </button>`
                   : nothing
               }
-              <button type="button" class="quiet small" @click=${() => this.#unpick()}>Pick none</button>`
-          : html`<small>${rows.length > 0 ? 'Pick rows to act on them.' : ''}</small> ${
-                this.#canMeanAll && rows.length > 0
+              <button type="button" class="quiet small" @click=${() => this.#clearSelection()}>Clear selection</button>`
+          : html`<small>${rows.length > 0 ? 'Select tasks to cancel, run or redrive them.' : ''}</small> ${
+                this.#canSelectAll && rows.length > 0
                   ? html`<button type="button" class="quiet small" @click=${() => (this.all = true)}>
-                      All that match …
+                      Select all matching
                     </button>`
                   : nothing
               }
@@ -279,9 +210,9 @@ class TasksPage extends Page {
       }
       <span class="end" role="status"
         >${
-          this.news > 0
+          this.#live.news > 0
             ? html`<button type="button" class="quiet small" @click=${() => this.#refresh()}>
-                ↻ ${compact(this.news)} changed beyond this page
+                ↻ ${plural(this.#live.news, 'update')} · Refresh
               </button>`
             : html`<button
                 type="button"
@@ -296,27 +227,26 @@ class TasksPage extends Page {
     </div>`;
   }
 
-  /** Without any filter it would be everything there is; what has ended cannot be changed. */
-  get #canMeanAll() {
+  /** Without a filter it would be every task; finished tasks cannot be changed. */
+  get #canSelectAll() {
     const { body, status, isOfDeadLetters } = this.#filter;
     return body !== null && (['', 'PENDING', 'RUNNING'].includes(status) || isOfDeadLetters);
   }
 
-  /** Where one would look for the others in vain. */
+  /** Explains why dead tasks of a schedule or due time cannot be redriven together. */
   #whyNotAll() {
     const { status, isOfDeadLetters, values } = this.#filter;
     const { type, key, error } = values;
     if (status !== 'DEAD' || isOfDeadLetters || !api.may('TASKS_OPERATE')) return nothing;
     return html`<small
-      >Dead tasks are redriven all at once by
-      <a href=${href('dead-letters', { view: 'letters', type, key, error })}>what they died of, and when</a>, not by
-      schedule or due time.</small
+      >To redrive all dead tasks, filter by type, key or error on the
+      <a href=${href('dead-letters', { view: 'letters', type, key, error })}>Dead letters page</a>.</small
     >`;
   }
 
   #refresh() {
-    this.news = 0;
-    this.#unpick();
+    this.#live.news = 0;
+    this.#clearSelection();
     return this.#pages.hasBack ? this.#pages.reload() : this.#pages.first();
   }
 
@@ -338,92 +268,30 @@ class TasksPage extends Page {
     if (this.all) return kind === 'redrive' ? redriveMatching(filter.letters) : bulk(kind, filter.body);
     const fits = { redrive: ['DEAD'], run: ['PENDING'], cancel: ['PENDING', 'RUNNING'] }[kind];
     const ids = this.#pages.items
-      .filter((task) => this.picked.has(task.id) && fits.includes(task.status))
+      .filter((task) => this.selected.has(task.id) && fits.includes(task.status))
       .map((task) => task.id);
     return kind === 'redrive' ? redriveMatching({ ids }) : each(kind, ids);
   }
 
-  #pick(id, on) {
-    const picked = new Set(this.picked);
-    if (on) picked.add(id);
-    else picked.delete(id);
-    this.picked = picked;
+  #select(id, on) {
+    const selected = new Set(this.selected);
+    if (on) selected.add(id);
+    else selected.delete(id);
+    this.selected = selected;
     this.all = false;
   }
 
   #table() {
     const { items } = this.#pages;
-    const every = items.every((task) => this.picked.has(task.id));
-    return html`<div class="table" tabindex="0" role="region" aria-label="Tasks">
-      <table class="tasks">
-        <thead>
-          <tr>
-            <th scope="col">
-              <input
-                type="checkbox"
-                aria-label="Pick all on this page"
-                .checked=${every}
-                @change=${(e) => {
-                  this.all = false;
-                  this.picked = new Set(e.target.checked ? items.map((task) => task.id) : []);
-                }}
-              />
-            </th>
-            <th scope="col">Status</th>
-            <th scope="col">Type</th>
-            <th scope="col">Key</th>
-            <th scope="col">Due</th>
-            <th scope="col" class="num">Attempt</th>
-            <th scope="col">Last error</th>
-          </tr>
-        </thead>
-        <tbody>
-          ${items.map((task) => this.#row(task))}
-        </tbody>
-      </table>
-    </div>`;
-  }
-
-  #row(task) {
-    return html`<tr class="linked">
-      <td>
-        <input
-          type="checkbox"
-          aria-label="Pick ${task.type} ${visible(task.key ?? task.id)}"
-          .checked=${this.all || this.picked.has(task.id)}
-          @change=${(e) => this.#pick(task.id, e.target.checked)}
-        />
-      </td>
-      <td class="first">${statusBadge(task.status)}</td>
-      <td data-label="Type"><a href=${href('tasks', task.id)} title=${task.id}>${task.type}</a></td>
-      <td data-label="Key">
-        ${task.key ? html`<span class="clip">${visible(task.key)}</span>` : html`<span class="muted mono">${task.id.slice(-12)}</span>`}
-      </td>
-      <td data-label="Due">${ago(task.dueAt)}</td>
-      <td data-label="Attempt" class="num">${task.attempt} of ${task.maxAttempts}</td>
-      <td data-label="Last error" class="clip-cell">${errorLine(task)}</td>
-    </tr>`;
-  }
-
-  #nothing() {
-    const filtered = this.#filter.body !== null;
-    if (filtered) {
-      return empty({
-        title: 'Nothing matches',
-        text: html`No task is like this. <a href=${href('tasks')}>Show all tasks</a>.`,
-      });
-    }
-    const can = api.may('TASKS_CREATE');
-    const what = 'A task is something to be done at a time: now, in an hour, next year.';
-    return empty({
-      title: ownType('') ? 'No tasks of this key’s types yet' : 'No tasks yet',
-      text: can ? `${what} Make the first one; this one completes at once.` : what,
-      curl: curlIf('TASKS_CREATE', 'POST', '/v1/tasks', {
-        type: ownType('hello'),
-        key: 'first',
-        payload: { to: 'world' },
-        target: { discard: {} },
-      }),
+    return taskTable(items, {
+      status: this.#filter.status,
+      isEvery: items.every((task) => this.selected.has(task.id)),
+      isSelected: (task) => this.all || this.selected.has(task.id),
+      select: (id, on) => this.#select(id, on),
+      selectAll: (on) => {
+        this.all = false;
+        this.selected = new Set(on ? items.map((task) => task.id) : []);
+      },
     });
   }
 }

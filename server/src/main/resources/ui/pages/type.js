@@ -1,17 +1,18 @@
-// #/types/{name}: how a type does, what it is set to, and its switches.
+// #/types/{name}: the figures of a type, its settings and its actions.
 
 import { html, nothing } from 'lit';
 import { api, path } from '../api.js';
-import { bytes, compact, count, badge, duration, plural, span, visible } from '../format.js';
-import { asked, deleted, loading, problem, tile, toast } from '../parts.js';
+import { bytes, compact, count, badge, plural, setDuration, span, visible } from '../format.js';
+import { ask, confirmDelete, loading, problem, tile, toast } from '../parts.js';
 import { Page } from '../page.js';
 import { go, href, setQuery } from '../router.js';
-import { getExact } from '../exact.js';
-import { retryText, targetText } from './target.js';
-import './activity.js';
-import './type-form.js';
+import { getExact } from '../exact-json.js';
+import { retryText, targetText, typeTargetText } from '../types/target.js';
+import { startDelayTile } from '../overview/tiles.js';
+import '../overview/activity.js';
+import '../types/type-form.js';
 
-const LOOK_AGAIN = 10_000;
+const REFRESH_INTERVAL = 10_000;
 
 class TypePage extends Page {
   static properties = { type: { state: true }, stats: { state: true }, limits: { state: true } };
@@ -38,14 +39,14 @@ class TypePage extends Page {
 
   connectedCallback() {
     super.connectedCallback();
-    this.every(LOOK_AGAIN, () => this.#lookAgain());
+    this.every(REFRESH_INTERVAL, () => this.#refresh());
   }
 
   async load(signal) {
     const [{ data, etag }, limits] = await Promise.all([
       getExact(this.#at),
       api.get('/v1/limits', { signal }),
-      this.#numbers(signal),
+      this.#loadStats(signal),
     ]);
     if (signal.aborted) return;
     this.type = data;
@@ -53,15 +54,15 @@ class TypePage extends Page {
     this.limits = limits.data;
   }
 
-  /** The numbers, and the rest if somebody else has paused or resumed it; never under a form. */
-  async #lookAgain() {
-    const isThere = await this.#numbers();
+  /** Loads the stats, and the type too if it was paused or resumed elsewhere; never under a form. */
+  async #refresh() {
+    const isThere = await this.#loadStats();
     const isOther = this.type && this.stats && this.stats.paused !== this.type.paused;
     if ((isOther || !isThere) && !this.query.has('edit') && this.isConnected) await this.reload();
   }
 
-  /** @returns {Promise<boolean>} false if there is no such type (any more) */
-  async #numbers(signal) {
+  /** @returns {Promise<boolean>} false if the type does not exist */
+  async #loadStats(signal) {
     try {
       const { data } = await api.get(`${this.#at}/stats`, { signal });
       if (this.isConnected) this.stats = data;
@@ -73,26 +74,25 @@ class TypePage extends Page {
 
   async #pause() {
     const submit = () => api.post(`${this.#at}/pause`);
-    const body = 'Nothing of this type starts any more. What runs goes on, and tasks can still be made.';
-    if (await asked({ title: `Pause ${this.#name}?`, body, action: 'Pause', submit }))
-      this.#done(`${this.#name} is paused`);
+    const body = 'No task of this type will start. Running tasks continue, and new tasks are accepted.';
+    if (await ask({ title: `Pause ${this.#name}?`, body, action: 'Pause', submit })) this.#done(`Paused ${this.#name}`);
   }
 
   async #resume() {
     const submit = () => api.post(`${this.#at}/resume`);
     const due = this.stats?.due
-      ? ` ${plural(this.stats.due, 'task')}${this.stats.dueAtLeast ? ' and more' : ''} will start at once.`
+      ? ` ${plural(this.stats.due, 'task')}${this.stats.dueAtLeast ? ' or more' : ''} are ready to start.`
       : '';
-    const body = `Its tasks start again.${due}`;
-    if (await asked({ title: `Resume ${this.#name}?`, body, action: 'Resume', submit }))
-      this.#done(`${this.#name} goes on`);
+    const body = `Tasks of this type will start again.${due}`;
+    if (await ask({ title: `Resume ${this.#name}?`, body, action: 'Resume', submit }))
+      this.#done(`Resumed ${this.#name}`);
   }
 
   async #delete() {
     const body =
-      'Its settings are gone. A type that has tasks which wait or run, or that a schedule names, cannot be deleted.';
+      'Deletes its settings. A type with pending or running tasks, or used by a schedule, cannot be deleted.';
     const submit = () => api.del(this.#at, { ifMatch: this.etag });
-    if (await deleted({ name: this.#name, body, submit })) go('types');
+    if (await confirmDelete({ name: this.#name, body, submit })) go('types');
   }
 
   async #done(text) {
@@ -118,7 +118,11 @@ class TypePage extends Page {
             : nothing
         }
       </div>
-      ${t?.pausedReason ? html`<div class="alert warn" role="note"><strong>Paused</strong>: ${visible(t.pausedReason)}</div>` : nothing}
+      ${
+        t?.pausedReason
+          ? html`<div class="alert warn" role="note"><strong>Paused</strong>: ${visible(t.pausedReason)}</div>`
+          : nothing
+      }
     `;
   }
 
@@ -126,17 +130,26 @@ class TypePage extends Page {
     const s = this.stats;
     if (!s) return nothing;
     const oldest = s.oldestDue
-      ? `the oldest for ${span((Date.now() - Date.parse(s.oldestDue)) / 1000)}`
-      : 'nothing waits for its turn';
+      ? `oldest waiting ${span((Date.now() - Date.parse(s.oldestDue)) / 1000)}`
+      : 'queue empty';
     const { hour, day } = s;
-    const late = hour.lateness ?? {};
     return html`<dl class="tiles">
-      ${tile('Due now', `${compact(s.due)}${s.dueAtLeast ? '+' : ''}`, oldest)}
-      ${tile('In flight', compact(s.running), 'started and not ended', href('tasks', { type: this.#name, status: 'RUNNING' }))}
-      ${tile('Waiting', compact(s.pending), 'due now or later', href('tasks', { type: this.#name, status: 'PENDING' }))}
-      ${tile('Dead letters', compact(s.dead), html`${compact(hour.dead)} in the last hour`, href('dead-letters', { type: this.#name }))}
-      ${tile('Completed, last hour', compact(hour.completed), day ? `${compact(day.completed)} in the last day` : '')}
-      ${tile('Half start within', late.p50 ? duration(late.p50) : '–', late.p50 ? `95 % ${duration(late.p95)}, 99 % ${duration(late.p99)}` : 'nothing started in the last hour')}
+      ${tile('Ready', `${compact(s.due)}${s.dueAtLeast ? '+' : ''}`, oldest)}
+      ${tile('In flight', compact(s.running), 'running now', href('tasks', { type: this.#name, status: 'RUNNING' }))}
+      ${tile(
+        'Pending',
+        compact(s.pending),
+        'ready or scheduled',
+        href('tasks', { type: this.#name, status: 'PENDING' }),
+      )}
+      ${tile(
+        'Dead letters',
+        compact(s.dead),
+        html`${compact(hour.dead)} in the last hour`,
+        href('dead-letters', { type: this.#name }),
+      )}
+      ${tile('Completed (1h)', compact(hour.completed), day ? `${compact(day.completed)} in 24h` : '')}
+      ${startDelayTile(hour.lateness, '1h')}
     </dl>`;
   }
 
@@ -144,31 +157,35 @@ class TypePage extends Page {
     const fact = (name, value) =>
       html`<dt>${name}</dt>
         <dd>${value}</dd>`;
-    const codes = (list) => (list?.length ? list.join(', ') : 'as usual');
+    const codes = (list) => (list?.length ? list.join(', ') : 'default');
     return html`<div class="pair">
         <section class="card" aria-labelledby="settings">
           <h2 id="settings">Settings</h2>
           <dl class="facts">
-            ${fact('Target', targetText(t.target))} ${fact('Retries', retryText(t.retry))}
-            ${fact('Answers that complete', codes(t.successCodes))} ${fact('Answers to retry', codes(t.retryCodes))}
-            ${fact('Answers that end it', codes(t.deadCodes))}
-            ${fact('Told of completed ones', t.onComplete ? targetText(t.onComplete) : 'nobody')}
-            ${fact('Told of dead ones', t.onDead ? targetText(t.onDead) : 'nobody')}
-            ${fact('Deliveries are signed', t.signed ? 'yes' : 'no')} ${fact('Version', count(t.version))}
+            ${fact('Target', typeTargetText(t.target))} ${fact('Retries', retryText(t.retry))}
+            ${fact('Success status codes', codes(t.successCodes))} ${fact('Retry status codes', codes(t.retryCodes))}
+            ${fact('Dead-letter status codes', codes(t.deadCodes))}
+            ${fact('onComplete callback', t.onComplete ? targetText(t.onComplete) : 'none')}
+            ${fact('onDead callback', t.onDead ? targetText(t.onDead) : 'none')}
+            ${fact('Signed deliveries', t.signed ? 'yes' : 'no')} ${fact('Version', count(t.version))}
           </dl>
         </section>
         <section class="card" aria-labelledby="limits">
           <h2 id="limits">Limits</h2>
           <dl class="facts">
-            ${fact('Deadline of an attempt', duration(t.timeout))} ${fact("A worker's lease", duration(t.leaseTimeout))}
-            ${fact('Attempts', count(t.retry.maxAttempts))} ${fact('Priority', count(t.priority))}
-            ${fact('Slices', count(t.slices))}
-            ${this.limits ? fact('Payload at most', bytes(this.limits.payloadBytes)) : nothing}
-            ${this.limits ? fact('Output at most', bytes(this.limits.outputBytes)) : nothing}
+            ${fact('Attempt timeout', setDuration(t.timeout))} ${fact('Worker lease', setDuration(t.leaseTimeout))}
+            ${fact('Max attempts', count(t.retry.maxAttempts))} ${fact('Priority', count(t.priority))}
+            ${fact('Parallel lanes', count(t.slices))}
+            ${this.limits ? fact('Max payload', bytes(this.limits.payloadBytes)) : nothing}
+            ${this.limits ? fact('Max output', bytes(this.limits.outputBytes)) : nothing}
           </dl>
         </section>
       </div>
-      ${t.schema === null || t.schema === undefined ? nothing : html`<c-json .value=${t.schema} label="Schema of payloads"></c-json>`}`;
+      ${
+        t.schema === null || t.schema === undefined
+          ? nothing
+          : html`<c-json .value=${t.schema} label="Payload schema"></c-json>`
+      }`;
   }
 
   #body(t) {
@@ -180,8 +197,8 @@ class TypePage extends Page {
     }
     return html`${this.#tiles()} <c-activity type=${this.#name}></c-activity> ${this.#settings(t)}
       <p class="row">
-        <a href=${href('tasks', { type: this.#name })}>All its tasks</a>
-        <a href=${href('dead-letters', { type: this.#name })}>Its dead letters</a>
+        <a href=${href('tasks', { type: this.#name })}>View tasks</a>
+        <a href=${href('dead-letters', { type: this.#name })}>View dead letters</a>
       </p>`;
   }
 

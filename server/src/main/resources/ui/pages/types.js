@@ -1,17 +1,18 @@
-// #/types: kinds of tasks, where they go and how they do. ?new=1 makes one.
+// #/types: every type with its target and figures. ?new=1 is the form for a new one.
 
 import { html, nothing } from 'lit';
-import { api, curlIf, ownType } from '../api.js';
+import { api } from '../api.js';
+import { curlIf, ownType } from '../curl.js';
 import { badge, count, duration, firstLine, span } from '../format.js';
-import { Pages, empty, loading, problem } from '../parts.js';
+import { PagedList, empty, loading, problem } from '../parts.js';
 import { Page } from '../page.js';
 import { go, href } from '../router.js';
-import { retryText, targetText } from './target.js';
-import './type-form.js';
+import { retryText, typeTargetText } from '../types/target.js';
+import '../types/type-form.js';
 
 const PER_PAGE = 100;
-const LOOK_AGAIN = 30_000;
-const SOON = 5_000;
+const REFRESH_INTERVAL = 30_000;
+const MIN_REFRESH_INTERVAL = 5_000;
 
 const FIRST = { target: { http: { url: 'https://example.com/hook' } }, retry: { maxAttempts: 5 } };
 
@@ -20,13 +21,13 @@ const none = html`<span class="muted">–</span>`;
 class TypesPage extends Page {
   static properties = { stats: { state: true }, filter: { state: true } };
 
-  #lookedAt = 0;
+  #refreshedAt = 0;
 
   constructor() {
     super();
     this.stats = null;
     this.filter = '';
-    this.pages = new Pages(this, async (cursor, signal) => {
+    this.pages = new PagedList(this, async (cursor, signal) => {
       return (await api.get('/v1/types', { query: { limit: PER_PAGE, cursor }, signal })).data;
     });
   }
@@ -41,21 +42,21 @@ class TypesPage extends Page {
 
   connectedCallback() {
     super.connectedCallback();
-    this.listen('stats', (stats) => this.#hear(stats));
-    this.every(LOOK_AGAIN, () => this.#lookAgain());
+    this.listen('stats', (stats) => this.#onStats(stats));
+    this.every(REFRESH_INTERVAL, () => this.#refresh());
   }
 
-  /** The numbers say who is paused, too: the list may be from before that. */
-  #hear(stats) {
+  /** The stats also say which types are paused: reload a list that is older. */
+  #onStats(stats) {
     this.stats = stats;
     const paused = new Map(stats.types.map((each) => [each.type, each.paused]));
     const isOld = this.pages.items.some(({ name, paused: was }) => (paused.get(name) ?? was) !== was);
-    if (isOld && Date.now() - this.#lookedAt > SOON) this.#lookAgain();
+    if (isOld && Date.now() - this.#refreshedAt > MIN_REFRESH_INTERVAL) this.#refresh();
   }
 
-  #lookAgain() {
+  #refresh() {
     if (this.#isNew || this.pages.busy || this.pages.isRefused || document.hidden) return;
-    this.#lookedAt = Date.now();
+    this.#refreshedAt = Date.now();
     this.pages.reload();
   }
 
@@ -64,7 +65,7 @@ class TypesPage extends Page {
   }
 
   #row(type, stats) {
-    // Types that nothing goes on in are left out of the numbers; beyond 200, so are some others.
+    // The stats omit idle types, and types beyond the first 200.
     const isKnown = stats || this.stats?.moreTypes === 0;
     const num = (/** @type {string} */ label, /** @type {number} */ n, /** @type {unknown} */ text = count(n)) =>
       html`<td class="num" data-label=${label}>${n ? text : isKnown ? html`<span class="muted">0</span>` : none}</td>`;
@@ -77,21 +78,27 @@ class TypesPage extends Page {
         <div>
           <a href=${href('types', type.name)}><strong>${type.name}</strong></a>
           ${type.paused ? badge('warn', '‖', 'Paused') : nothing}
-          ${type.paused && type.pausedReason ? html`<br /><small>${firstLine(type.pausedReason, 100)}</small>` : nothing}
+          ${
+            type.paused && type.pausedReason ? html`<br /><small>${firstLine(type.pausedReason, 100)}</small>` : nothing
+          }
         </div>
       </th>
       <td data-label="Target" class="whole">
         <div>
-          <span class="clip" title=${targetText(type.target)}>${firstLine(targetText(type.target), 80)}</span>
+          <span class="clip" title=${typeTargetText(type.target)}>${firstLine(typeTargetText(type.target), 80)}</span>
           <br /><small>${retryText(type.retry)}</small>
         </div>
       </td>
-      ${num('Due', stats?.due, `${count(stats?.due)}${stats?.dueAtLeast ? '+' : ''}`)}
-      <td class="num" data-label="Oldest due">${oldest ?? none}</td>
-      ${num('In flight', stats?.running)} ${num('Waiting', stats?.pending)}
-      ${num('Dead', stats?.dead, html`<a class="bad" href=${href('dead-letters', { type: type.name })}>${count(stats?.dead)}</a>`)}
-      ${num('Per second', perSecond, perSecond < 0.1 ? '< 0.1' : count(Math.round(perSecond * 10) / 10))}
-      <td class="num" data-label="95 % within">${stats ? duration(stats.hour?.lateness?.p95) : none}</td>
+      ${num('Ready', stats?.due, `${count(stats?.due)}${stats?.dueAtLeast ? '+' : ''}`)}
+      <td class="num" data-label="Oldest">${oldest ?? none}</td>
+      ${num('In flight', stats?.running)} ${num('Pending', stats?.pending)}
+      ${num(
+        'Dead',
+        stats?.dead,
+        html`<a class="bad" href=${href('dead-letters', { type: type.name })}>${count(stats?.dead)}</a>`,
+      )}
+      ${num('Throughput (1h)', perSecond, perSecond < 0.1 ? '< 0.1/s' : `${count(Math.round(perSecond * 10) / 10)}/s`)}
+      <td class="num" data-label="Start delay p95 (1h)">${stats ? duration(stats.hour?.lateness?.p95) : none}</td>
     </tr>`;
   }
 
@@ -100,9 +107,9 @@ class TypesPage extends Page {
     if (!pages.ready) return pages.error ? nothing : loading();
     if (pages.items.length === 0 && !pages.hasBack) {
       return empty({
-        title: ownType('') ? 'None of this key’s types exists yet' : 'No types yet',
-        text: `A type says where its tasks go and how they are retried. It is made with its first task${
-          api.may('TYPES_CONFIGURE') ? ', or beforehand:' : '.'
+        title: ownType('') ? "None of this key's types exist yet" : 'No types yet',
+        text: `A type holds the target and retry policy its tasks share. It is created with its first task${
+          api.may('TYPES_CONFIGURE') ? ', or in advance:' : '.'
         }`,
         curl: curlIf('TYPES_CONFIGURE', 'PUT', '/v1/types/hello', FIRST),
       });
@@ -110,7 +117,7 @@ class TypesPage extends Page {
     const byName = new Map((this.stats?.types ?? []).map((each) => [each.type, each]));
     const wanted = this.filter.trim().toLowerCase();
     const shown = pages.items.filter(
-      (type) => type.name.toLowerCase().includes(wanted) || targetText(type.target).toLowerCase().includes(wanted),
+      (type) => type.name.toLowerCase().includes(wanted) || typeTargetText(type.target).toLowerCase().includes(wanted),
     );
     return html`
       <div class="table numbers">
@@ -118,8 +125,10 @@ class TypesPage extends Page {
           <thead>
             <tr>
               <th scope="col">Type</th>
-              <th scope="col">Target and retries</th>
-              ${['Due', 'Oldest due', 'In flight', 'Waiting', 'Dead', 'Per second', '95 % start within'].map((text) => html`<th scope="col" class="num">${text}</th>`)}
+              <th scope="col">Target / retries</th>
+              ${['Ready', 'Oldest', 'In flight', 'Pending', 'Dead', 'Throughput (1h)', 'Start delay p95 (1h)'].map(
+                (text) => html`<th scope="col" class="num">${text}</th>`,
+              )}
             </tr>
           </thead>
           <tbody>
@@ -127,7 +136,6 @@ class TypesPage extends Page {
           </tbody>
         </table>
       </div>
-      <p class="muted"><small>Per second and lateness: over the last hour.</small></p>
       <c-pager .pages=${pages}></c-pager>
     `;
   }
@@ -144,12 +152,16 @@ class TypesPage extends Page {
           <input
             type="search"
             class="small"
-            aria-label="Filter this page"
-            placeholder="Filter this page"
+            aria-label="Filter"
+            placeholder="Filter"
             .value=${this.filter}
             @input=${(e) => (this.filter = e.target.value)}
           />
-          ${api.may('TYPES_CONFIGURE') ? html`<a role="button" class="small" href=${href('types', { new: 1 })}>New type</a>` : nothing}
+          ${
+            api.may('TYPES_CONFIGURE')
+              ? html`<a role="button" class="small" href=${href('types', { new: 1 })}>New type</a>`
+              : nothing
+          }
         </div>
       </div>
       ${problem(this.error ?? this.pages.error)} ${this.#list()}

@@ -1,11 +1,11 @@
-// What a select offers.
+// The options of a select.
 
 import { html } from 'lit';
 import { live } from 'lit/directives/live.js';
 
 /**
- * The options of a select that follows something else, from [value, text] pairs. An attribute
- * would no longer move a select that somebody has touched, and it would name what is not so.
+ * The options of a select that follows a value, from [value, text] pairs. The attribute `selected`
+ * has no effect on a select that the user has changed, so the property is set.
  */
 export const choices = (pairs, chosen) =>
   pairs.map(([value, text]) => html`<option value=${value} .selected=${live(value === chosen)}>${text}</option>`);

@@ -1,25 +1,26 @@
-// Questions and short messages above the page.
+// Dialogs and toasts.
 
 import { html, nothing, render } from 'lit';
 import { problem } from './notices.js';
 
 /**
- * Asks with a form in a dialog.
+ * Shows a form in a dialog.
  *
  * @param {object} question
  * @param {string} question.title
  * @param {unknown} [question.body] a text or a template with fields
- * @param {string} [question.action] what the button says
- * @param {string} [question.keep] what the button says that leaves everything as it is
- * @param {boolean} [question.danger] then the focus is on the other button, unless there is a field
- * @param {string} [question.typed] what must be typed first
- * @param {(form: FormData, signal: AbortSignal, say: (text: string) => void) => unknown} [question.submit] done before the dialog closes; a Problem that it throws is shown in it, and how far it is, if it says so
- * @param {boolean} [question.stoppable] whether submit heeds its signal: then there is a button to stop it half-way
- * @param {boolean} [question.cancel] whether there is anything to say no to
- * @param {string} [question.held] what is said to who would leave by Escape where only the button should do
- * @returns {Promise<any>} what submit returned (else the FormData); null if it was not wanted
+ * @param {string} [question.action] the label of the submit button
+ * @param {string} [question.keep] the label of the other button
+ * @param {boolean} [question.danger] puts the focus on the other button, unless there is a field
+ * @param {string} [question.typed] a text that must be typed first
+ * @param {(form: FormData, signal: AbortSignal, report: (text: string) => void) => unknown} [question.submit]
+ *     runs before the dialog closes; the dialog shows the Problem that it throws and the progress that it reports
+ * @param {boolean} [question.stoppable] whether submit obeys its signal: then there is a Stop button
+ * @param {boolean} [question.cancel] whether there is a second button
+ * @param {string} [question.held] the message when the user presses Escape but must use the button
+ * @returns {Promise<any>} what submit returned, or the FormData; null if it was cancelled
  */
-export const asked = ({
+export const ask = ({
   title,
   body,
   action = 'OK',
@@ -31,25 +32,25 @@ export const asked = ({
   cancel = true,
   held,
 }) =>
-  new Promise((answer) => {
+  new Promise((resolve) => {
     const dialog = document.createElement('dialog');
     const before = /** @type {HTMLElement | null} */ (document.activeElement);
     let busy = false;
     let error = null;
-    let text = '';
-    let said = '';
-    let over = false;
+    let typedText = '';
+    let progress = '';
+    let closed = false;
     let stop = null;
     const close = (value) => {
-      if (over) return;
-      over = true;
+      if (closed) return;
+      closed = true;
       dialog.close();
       dialog.remove();
       before?.focus?.();
-      answer(value);
+      resolve(value);
     };
-    const say = (words) => {
-      said = words;
+    const report = (text) => {
+      progress = text;
       draw();
     };
     const onSubmit = async (event) => {
@@ -58,11 +59,11 @@ export const asked = ({
       const form = new FormData(event.target);
       busy = true;
       error = null;
-      said = '';
+      progress = '';
       stop = new AbortController();
       draw();
       try {
-        const value = submit ? await submit(form, stop.signal, say) : form;
+        const value = submit ? await submit(form, stop.signal, report) : form;
         close(value ?? form);
       } catch (e) {
         error = e;
@@ -71,11 +72,11 @@ export const asked = ({
         if (!dialog.open) dialog.showModal();
       }
     };
-    // What is under way cannot be unasked: it is stopped, if it can be, and says how far it came.
+    // A submit under way cannot be undone: it is stopped if possible, and the dialog shows the progress.
     const onCancel = () => {
-      if (over) return;
+      if (closed) return;
       if (held) {
-        say(held);
+        report(held);
         if (!dialog.open) dialog.showModal();
       } else if (!busy) {
         close(null);
@@ -105,26 +106,26 @@ export const asked = ({
               ${
                 typed
                   ? html`<label
-                      >Type <strong>${typed}</strong> to go on
+                      >Type <strong>${typed}</strong> to confirm
                       <input
                         autocomplete="off"
                         spellcheck="false"
                         @input=${(e) => {
-                          text = e.target.value;
+                          typedText = e.target.value;
                           draw();
                         }}
                     /></label>`
                   : nothing
               }
               ${problem(error)}
-              <p class="muted" role="status" ?hidden=${said === ''}>${said}</p>
+              <p class="muted" role="status" ?hidden=${progress === ''}>${progress}</p>
               <footer>
                 ${cancel ? cancelButton() : nothing}
                 <button
                   type="submit"
                   class=${danger ? 'danger' : ''}
                   aria-busy=${busy}
-                  ?disabled=${busy || (typed && text !== typed)}
+                  ?disabled=${busy || (typed && typedText !== typed)}
                 >
                   ${action}
                 </button>
@@ -139,7 +140,7 @@ export const asked = ({
       event.preventDefault();
       onCancel();
     });
-    dialog.addEventListener('close', onCancel); // a browser closes it at a second Escape, whatever is said
+    dialog.addEventListener('close', onCancel); // browsers close it on a second Escape in any case
     draw();
     document.body.append(dialog);
     dialog.showModal();
@@ -147,18 +148,18 @@ export const asked = ({
     const first = dialog.querySelector(
       '[autofocus], .dialog-body input, .dialog-body select, .dialog-body textarea, input',
     );
-    // What cannot be undone is not what a careless Enter does.
+    // A careless Enter must not do what cannot be undone.
     /** @type {HTMLElement} */
     const button = dialog.querySelector(danger && cancel ? '.keep' : '[type=submit]');
     (first ?? button).focus();
   });
 
-/** Whether it is really wanted. @returns {Promise<boolean>} */
-export const confirmed = async (question) => (await asked(question)) !== null;
+/** Asks for confirmation. @returns {Promise<boolean>} */
+export const confirm = async (question) => (await ask(question)) !== null;
 
-/** Deletes something once its name is typed. @returns {Promise<boolean>} whether it is gone */
-export const deleted = async ({ name, body, submit }) => {
-  const isGone = await confirmed({
+/** Deletes something once its name is typed. @returns {Promise<boolean>} whether it was deleted */
+export const confirmDelete = async ({ name, body, submit }) => {
+  const isGone = await confirm({
     title: `Delete ${name}?`,
     body,
     action: 'Delete',
@@ -166,7 +167,7 @@ export const deleted = async ({ name, body, submit }) => {
     typed: name,
     submit,
   });
-  if (isGone) toast(`${name} is deleted`);
+  if (isGone) toast(`Deleted ${name}`);
   return isGone;
 };
 

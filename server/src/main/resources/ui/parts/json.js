@@ -1,7 +1,7 @@
-// Text of tenants, readable and copyable: <c-json> and <c-copy>.
+// <c-json> and <c-copy>: text of tenants, to read and to copy.
 
 import { LitElement, html, nothing } from 'lit';
-import { parseExact } from '../exact.js';
+import { parseExact } from '../exact-json.js';
 import { bytes, visible } from '../format.js';
 
 const HEAD = 64 * 1024;
@@ -10,7 +10,7 @@ const FOLDED_LINES = 24;
 
 const TOKEN = /("(?:\\.|[^"\\])*")(\s*:)?|\b(true|false|null)\b|(-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?)/g;
 
-/** Words of JSON in their colours; all of it as text. */
+/** JSON with coloured tokens; all of it as text, never as markup. */
 const coloured = (text) => {
   const parts = [];
   let end = 0;
@@ -25,7 +25,7 @@ const coloured = (text) => {
   return parts;
 };
 
-/** Browsers lend the clipboard to HTTPS only; the old way works without. */
+/** navigator.clipboard exists on HTTPS and localhost only; execCommand works without. */
 const copied = async (text) => {
   if (navigator.clipboard) {
     return navigator.clipboard.writeText(text).then(
@@ -43,7 +43,7 @@ const copied = async (text) => {
   return done;
 };
 
-/** A button that copies a text: <c-copy .text=${id} label="Copy the id"></c-copy>. */
+/** A button that copies a text: <c-copy .text=${id} label="Copy ID"></c-copy>. */
 class Copy extends LitElement {
   static properties = { text: { attribute: false }, label: {}, done: { state: true } };
 
@@ -59,7 +59,7 @@ class Copy extends LitElement {
   }
 
   async #copy() {
-    this.done = (await copied(this.text)) ? 'Copied' : 'Not allowed';
+    this.done = (await copied(this.text)) ? 'Copied' : 'Copy failed';
     setTimeout(() => (this.done = ''), 1500);
   }
 
@@ -78,9 +78,9 @@ class Copy extends LitElement {
 customElements.define('c-copy', Copy);
 
 /**
- * Any JSON value, or a text, as it is. Strings are shown as text; set `json` to read them as JSON.
+ * Any JSON value or text. Strings are shown as text; set `json` to parse them as JSON.
  *
- * Long ones are folded, very long ones cut until asked for.
+ * Long values are folded; very long ones are cut until the user expands them.
  */
 class Json extends LitElement {
   static properties = {
@@ -114,7 +114,7 @@ class Json extends LitElement {
       try {
         value = parseExact(value);
       } catch {
-        // not JSON after all: shown as text
+        // not JSON: shown as text
       }
     }
     this.isText = typeof value === 'string';
@@ -140,7 +140,7 @@ class Json extends LitElement {
                   aria-expanded=${!folded}
                   @click=${() => (this.open = folded)}
                 >
-                  ${folded ? 'Unfold' : 'Fold'}
+                  ${folded ? 'Expand' : 'Collapse'}
                 </button>`
               : nothing
           }

@@ -1,19 +1,19 @@
-// What is shown in place of what was asked for, and numbers.
+// Errors, empty states, loading states and tiles.
 
 import { html, nothing } from 'lit';
 import { visible } from '../format.js';
 import './json.js';
 
 /**
- * A problem as an alert: what, why, and which fields. Nothing for null.
+ * An error as an alert, with the invalid fields. Nothing for null.
  *
  * @param {any} e
  */
 export const problem = (e) => {
   if (!e) return nothing;
-  const title = e.title ?? 'Something went wrong in this page';
+  const title = e.title ?? 'Something went wrong';
   const detail = e.detail ?? e.message;
-  // The API says the first of its errors in the detail, too.
+  // The API repeats the first of its errors in the detail.
   const isListed = e.errors?.some((each) => detail?.startsWith(`${each.pointer}: `));
   return html`
     <div class="alert" role="alert">
@@ -22,7 +22,9 @@ export const problem = (e) => {
       ${
         e.errors?.length > 0
           ? html`<ul>
-              ${e.errors.map((each) => html`<li><code>${visible(each.pointer)}</code> ${visible(each.message ?? each.detail)}</li>`)}
+              ${e.errors.map(
+                (each) => html`<li><code>${visible(each.pointer)}</code> ${visible(each.message ?? each.detail)}</li>`,
+              )}
             </ul>`
           : nothing
       }
@@ -32,7 +34,7 @@ export const problem = (e) => {
 };
 
 /**
- * Nothing here yet: what it is for, and how to make the first one.
+ * An empty state: what would be here, and how to create the first one.
  *
  * @param {{title: unknown, text?: unknown, curl?: string | null}} what
  */
@@ -43,7 +45,7 @@ export const empty = ({ title, text, curl }) => html`
   </div>
 `;
 
-/** A number with its name above and a note beneath, in a <dl class="tiles">. */
+/** A number with its name above and a note below, in a <dl class="tiles">. */
 export const tile = (name, value, note, link) =>
   html`<div class="tile">
     <dt>${name}</dt>
@@ -51,5 +53,4 @@ export const tile = (name, value, note, link) =>
     <dd>${note}</dd>
   </div>`;
 
-/** While the first answer is on its way. */
 export const loading = (text = 'Loading') => html`<p class="loading" role="status">${text} …</p>`;

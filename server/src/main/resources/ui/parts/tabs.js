@@ -3,7 +3,7 @@
 import { LitElement, html, nothing } from 'lit';
 import { compact } from '../format.js';
 
-/** A row of tabs; the page shows what belongs to the selected one in an element with id="panel-ID". */
+/** A row of tabs; the page shows the panel of the selected one in an element with id="panel-ID". */
 class Tabs extends LitElement {
   static properties = { tabs: { attribute: false }, selected: { attribute: false }, label: {} };
 

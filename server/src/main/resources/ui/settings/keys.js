@@ -1,25 +1,26 @@
-// <c-keys>: the keys of a tenant. A key is shown once, when it is made.
+// <c-keys>: the API keys of a tenant. A key is shown once, when it is created.
 
 import { LitElement, html, nothing } from 'lit';
-import { api, curl, path } from '../api.js';
+import { api, path } from '../api.js';
+import { curl } from '../curl.js';
 import { ago, badge, time, visible } from '../format.js';
-import { Pages, asked, confirmed, empty, loading, problem, toast } from '../parts.js';
+import { PagedList, ask, confirm, empty, loading, problem, toast } from '../parts.js';
 
 const ROLES = [
-  ['viewer', 'sees tasks, types and schedules'],
-  ['worker', 'takes work and reports it'],
-  ['producer', 'makes and cancels tasks'],
-  ['operator', 'also runs, edits and redrives tasks, sets up types and schedules'],
-  ['owner', 'also makes keys'],
-  ['admin', 'everything, of every tenant'],
+  ['viewer', 'read tasks, types and schedules'],
+  ['worker', 'claim and report tasks'],
+  ['producer', 'create and cancel tasks'],
+  ['operator', 'producer + worker, and run, edit, redrive; manage types and schedules'],
+  ['owner', 'operator, and manage keys'],
+  ['admin', 'full access to all tenants'],
 ];
 
-const LIVES = [
-  ['', 'never'],
-  ['1', 'in a day'],
-  ['30', 'in 30 days'],
-  ['90', 'in 90 days'],
-  ['365', 'in a year'],
+const LIFETIMES = [
+  ['', 'Never'],
+  ['1', '1 day'],
+  ['30', '30 days'],
+  ['90', '90 days'],
+  ['365', '1 year'],
 ];
 
 const DAY = 86_400_000;
@@ -27,13 +28,13 @@ const DAY = 86_400_000;
 const state = (key) => {
   if (key.revokedAt) return badge('off', '⊘', 'Revoked');
   if (key.expiresAt && new Date(key.expiresAt) <= new Date()) return badge('off', '⌛', 'Expired');
-  return badge('ok', '✓', 'Live');
+  return badge('ok', '✓', 'Active');
 };
 
 class Keys extends LitElement {
   constructor() {
     super();
-    this.pages = new Pages(this, async (cursor, signal) => {
+    this.pages = new PagedList(this, async (cursor, signal) => {
       const { data } = await api.get('/v1/keys', { query: { limit: 50, cursor }, signal });
       return data;
     });
@@ -48,11 +49,11 @@ class Keys extends LitElement {
     this.pages.first();
   }
 
-  async #make() {
+  async #new() {
     const roles = ROLES.filter(([role]) => role !== 'admin' || api.caller.role === 'admin');
-    const made = await asked({
+    const created = await ask({
       title: 'New key',
-      action: 'Make it',
+      action: 'Create key',
       body: html`
         <label
           >Name <input name="name" maxlength="100" required autocomplete="off" placeholder="billing service"
@@ -64,28 +65,28 @@ class Keys extends LitElement {
           </select>
         </label>
         <label
-          >Only these types
+          >Restrict to types
           <input name="types" autocomplete="off" placeholder="invoice.send, invoice.remind" />
-          <small>For producers and workers; empty means all.</small>
+          <small>Producers and workers only. Empty: all types.</small>
         </label>
         <label
-          >Ends
-          <select name="life">
-            ${LIVES.map(([days, text]) => html`<option value=${days}>${text}</option>`)}
+          >Expires
+          <select name="lifetime">
+            ${LIFETIMES.map(([days, text]) => html`<option value=${days}>${text}</option>`)}
           </select>
         </label>
       `,
       submit: (form) => this.#create(form),
     });
-    if (!made) return;
+    if (!created) return;
     this.pages.first();
-    await asked({
-      title: `The key “${visible(made.name)}”`,
-      action: 'I have kept it',
+    await ask({
+      title: `API key “${visible(created.name)}” created`,
+      action: 'I have saved it',
       cancel: false,
-      held: 'It is not shown again. Copy it first, then say so below.',
-      body: html`<p>This is the only time that it is shown.</p>
-        <c-json .value=${made.key} label="Key"></c-json>`,
+      held: 'Copy the key before closing. It is not shown again.',
+      body: html`<p>This key is shown only once.</p>
+        <c-json .value=${created.key} label="Key"></c-json>`,
     });
   }
 
@@ -96,18 +97,18 @@ class Keys extends LitElement {
       .split(/[\s,]+/)
       .filter((type) => type !== '');
     if (types.length > 0) body.types = types;
-    const days = Number(form.get('life'));
+    const days = Number(form.get('lifetime'));
     if (days > 0) body.expiresAt = new Date(Date.now() + days * DAY).toISOString();
     return (await api.post('/v1/keys', body)).data;
   }
 
   async #revoke(key) {
-    const sure = await confirmed({
+    const sure = await confirm({
       title: `Revoke the key “${visible(key.name)}”?`,
       body:
         key.id === api.caller.key
-          ? 'This is the key that you are signed in with: you will be signed out. It cannot be taken back.'
-          : 'Whoever uses it is refused from then on. It cannot be taken back.',
+          ? 'You are signed in with this key and will be signed out. This cannot be undone.'
+          : 'Clients using this key will be rejected. This cannot be undone.',
       action: 'Revoke',
       danger: true,
       submit: () => api.del(path`/v1/keys/${key.id}`),
@@ -121,15 +122,15 @@ class Keys extends LitElement {
     const { pages } = this;
     return html`
       <div class="row spread">
-        <p class="muted">Keys of the tenant <strong>${api.tenant}</strong>.</p>
-        <button type="button" @click=${this.#make}>New key</button>
+        <p class="muted">API keys of tenant <strong>${api.tenant}</strong>.</p>
+        <button type="button" @click=${this.#new}>New key</button>
       </div>
       ${problem(pages.error)} ${!pages.ready && !pages.error ? loading() : nothing}
       ${
         pages.ready && pages.items.length === 0
           ? empty({
-              title: 'No keys yet',
-              text: 'Programs that make tasks or work on them need one.',
+              title: 'No keys yet besides the bootstrap admin key',
+              text: 'Producers and workers need a key.',
               curl: curl('POST', '/v1/keys', { name: 'my service', role: 'producer' }),
             })
           : nothing
@@ -148,8 +149,8 @@ class Keys extends LitElement {
             <th scope="col">Role</th>
             <th scope="col">Types</th>
             <th scope="col">Status</th>
-            <th scope="col">Made</th>
-            <th scope="col">Ends</th>
+            <th scope="col">Created</th>
+            <th scope="col">Expires</th>
             <th scope="col"><span class="unseen">Actions</span></th>
           </tr>
         </thead>
@@ -173,8 +174,8 @@ class Keys extends LitElement {
       <td data-label="Role">${key.role}</td>
       <td data-label="Types">${key.types.length === 0 ? 'all' : key.types.join(', ')}</td>
       <td data-label="Status">${state(key)}</td>
-      <td data-label="Made">${time(key.createdAt)}</td>
-      <td data-label="Ends">${key.revokedAt ? ago(key.revokedAt) : key.expiresAt ? ago(key.expiresAt) : 'never'}</td>
+      <td data-label="Created">${time(key.createdAt)}</td>
+      <td data-label="Expires">${key.revokedAt ? ago(key.revokedAt) : key.expiresAt ? ago(key.expiresAt) : 'never'}</td>
       <td>
         ${
           key.revokedAt

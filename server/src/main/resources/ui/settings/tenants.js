@@ -1,14 +1,14 @@
-// <c-tenants>: every tenant of the installation, for admins.
+// <c-tenants>: every tenant, for admins.
 
 import { LitElement, html, nothing } from 'lit';
-import { api, mayPass, path } from '../api.js';
-import { badge, count, duration, visible } from '../format.js';
+import { api, isTransient, path } from '../api.js';
+import { badge, count, setDuration, visible } from '../format.js';
 import { live } from '../live.js';
-import { asked, loading, problem, toast } from '../parts.js';
+import { ask, loading, problem, toast } from '../parts.js';
 
 const alertKind = (tenant) => {
-  if (tenant.alert === undefined) return 'installation';
-  return tenant.alert === null ? 'nobody' : 'own';
+  if (tenant.alert === undefined) return 'default';
+  return tenant.alert === null ? 'off' : 'own';
 };
 
 const LIMITS = [
@@ -26,7 +26,7 @@ const lines = (text) =>
 
 const find = async (name) => (await api.get(path`/v1/tenants/${name}`)).data;
 
-/** @returns null if there is none */
+/** @returns the tenant, or null */
 const findAny = async (name) => {
   try {
     return await find(name);
@@ -36,18 +36,18 @@ const findAny = async (name) => {
   }
 };
 
-/** A PUT replaces all of a tenant's settings, and the API has no If-Match for them: look once more. */
+/** A PUT replaces all settings of a tenant and the API has no If-Match for it, so compare first. */
 const refuseIfChanged = async (name, before) => {
   const now = await findAny(name);
   if (JSON.stringify(now) === JSON.stringify(before)) return;
   throw before
     ? Object.assign(new Error(), {
-        title: 'Somebody else has changed it meanwhile',
-        detail: 'Nothing was saved. Cancel and edit it again to see what it is now.',
+        title: 'Changed by someone else',
+        detail: 'Not saved. Close this dialog and edit the current version.',
       })
     : Object.assign(new Error(), {
-        title: 'There is a tenant of this name',
-        detail: 'Choose another name, or edit that one.',
+        title: 'A tenant with this name already exists',
+        detail: 'Choose another name, or edit the existing one.',
       });
 };
 
@@ -69,7 +69,7 @@ class Tenants extends LitElement {
 
   connectedCallback() {
     super.connectedCallback();
-    this.#end = live.onReturn(() => mayPass(this.error) && this.#load());
+    this.#end = live.onReturn(() => isTransient(this.error) && this.#load());
     this.#load();
   }
 
@@ -92,7 +92,7 @@ class Tenants extends LitElement {
     if (this.#asking) return;
     this.#asking = true;
     try {
-      const tenant = name === null ? null : await find(name); // the list may be old
+      const tenant = name === null ? null : await find(name); // the list may be stale
       this.error = null;
       await this.#ask(tenant);
     } catch (e) {
@@ -102,14 +102,14 @@ class Tenants extends LitElement {
   }
 
   async #ask(tenant) {
-    const saved = await asked({
+    const saved = await ask({
       title: tenant ? `Tenant ${tenant.name}` : 'New tenant',
-      action: tenant ? 'Save' : 'Make it',
-      body: this.#form(tenant ?? { weight: 1 }, tenant === null),
+      action: tenant ? 'Save' : 'Create tenant',
+      body: this.#form(tenant ?? {}, tenant === null),
       submit: (form) => this.#save(form, tenant),
     });
     if (!saved) return;
-    toast(tenant ? 'Saved' : 'Made');
+    toast(`${tenant ? 'Saved' : 'Created'} ${saved.name}`);
     api.dispatchEvent(new Event('tenants'));
     await this.#load();
   }
@@ -128,45 +128,39 @@ class Tenants extends LitElement {
             </label>`
           : nothing
       }
-      <div class="fields">
-        <label
-          >Weight
-          <input name="weight" type="number" min="1" max="1000" required .value=${String(tenant.weight)} />
-          <small>Kept for later: it has no effect yet.</small>
-        </label>
-        <fieldset>
-          <label><input type="checkbox" name="paused" ?checked=${tenant.paused} /> Paused: nothing of it starts</label>
-          <label
-            ><input type="checkbox" name="strict" ?checked=${tenant.strict} /> Strict: only types that were set
-            up</label
-          >
-        </fieldset>
-      </div>
+      <fieldset>
+        <label><input type="checkbox" name="paused" ?checked=${tenant.paused} /> Paused: no task starts</label>
+        <label><input type="checkbox" name="strict" ?checked=${tenant.strict} /> Strict: only existing types</label>
+      </fieldset>
       <label
-        >Who is told when dead letters grow
+        >Dead-letter alerts
         <select name="alert">
-          ${option('installation', 'the operators of the installation', alertKind(tenant))}
-          ${option('nobody', 'nobody', alertKind(tenant))} ${option('own', 'this address:', alertKind(tenant))}
+          ${option('default', 'Default (--alert-url)', alertKind(tenant))} ${option('off', 'Off', alertKind(tenant))}
+          ${option('own', 'Webhook:', alertKind(tenant))}
         </select>
       </label>
       <div class="fields">
         <label
-          >Address <input name="url" type="url" placeholder="https://" .value=${alert.target?.http?.url ?? ''}
+          >Webhook URL <input name="url" type="url" placeholder="https://" .value=${alert.target?.http?.url ?? ''}
         /></label>
         <label
-          >Deaths <input name="deaths" type="number" min="1" max="10000" .value=${String(alert.deaths ?? 10)}
+          >Failures <input name="deaths" type="number" min="1" max="10000" .value=${String(alert.deaths ?? 10)}
         /></label>
-        <label>Within <input name="within" .value=${alert.within ?? 'PT5M'} /></label>
+        <label>Window <input name="within" .value=${setDuration(alert.within ?? 'PT5M')} /></label>
       </div>
       <label
-        >Brokers that it may publish to
+        >Broker destinations
         <select name="publishes">
-          ${option('default', 'anywhere for the tenant default, nowhere for others', tenant.publish ? 'these' : 'default')}
-          ${option('these', 'only these:', tenant.publish ? 'these' : 'default')}
+          ${option(
+            'default',
+            'Default (all for tenant “default”, none for others)',
+            tenant.publish ? 'these' : 'default',
+          )}
+          ${option('these', 'Only these', tenant.publish ? 'these' : 'default')}
         </select>
       </label>
       <label
-        >Places, one in a line
+        >Destinations, one per line
         <textarea
           name="publish"
           rows="2"
@@ -176,7 +170,7 @@ class Tenants extends LitElement {
         ></textarea>
       </label>
       <fieldset>
-        <legend>Limits, where they are not those of the installation</legend>
+        <legend>Limits that differ from the server's</legend>
         <div class="fields">
           ${LIMITS.map(
             ([field, label]) =>
@@ -192,13 +186,13 @@ class Tenants extends LitElement {
 
   async #save(form, tenant) {
     const body = {
-      weight: Number(form.get('weight')),
       paused: form.has('paused'),
       strict: form.has('strict'),
     };
-    if (form.get('alert') === 'nobody') body.alert = null;
+    if (tenant?.weight !== undefined) body.weight = tenant.weight; // a PUT without it would reset it
+    if (form.get('alert') === 'off') body.alert = null;
     if (form.get('alert') === 'own') {
-      // What the form does not show of the target is kept.
+      // Keep the settings of the target that the form does not show.
       const http = { ...tenant?.alert?.target?.http, url: form.get('url') };
       body.alert = { target: { http }, deaths: Number(form.get('deaths')), within: form.get('within') };
     }
@@ -214,7 +208,7 @@ class Tenants extends LitElement {
   render() {
     return html`
       <div class="row spread">
-        <p class="muted">Each is kept apart from the others. Choose one at the top to look at it.</p>
+        <p class="muted">Tenants are isolated from each other. Switch tenants at the top right.</p>
         <button type="button" @click=${() => this.#edit(null)}>New tenant</button>
       </div>
       ${problem(this.error)} ${this.items ? this.#table() : this.error ? nothing : loading()}
@@ -228,10 +222,9 @@ class Tenants extends LitElement {
           <tr>
             <th scope="col">Name</th>
             <th scope="col">Status</th>
-            <th scope="col" class="num">Weight</th>
             <th scope="col">Types</th>
             <th scope="col">Alerts</th>
-            <th scope="col">Publishes to</th>
+            <th scope="col">Broker destinations</th>
             <th scope="col"><span class="unseen">Actions</span></th>
           </tr>
         </thead>
@@ -246,22 +239,29 @@ class Tenants extends LitElement {
     const alert = tenant.alert;
     return html`<tr>
       <th scope="row">${tenant.name}</th>
-      <td data-label="Status">${tenant.paused ? badge('warn', '‖', 'Paused') : badge('ok', '✓', 'Open')}</td>
-      <td class="num" data-label="Weight">${count(tenant.weight)}</td>
-      <td data-label="Types">${tenant.strict ? 'only those set up' : 'any'}</td>
+      <td data-label="Status">${tenant.paused ? badge('warn', '‖', 'Paused') : badge('ok', '✓', 'Active')}</td>
+      <td data-label="Types">${tenant.strict ? 'existing only' : 'any'}</td>
       <td data-label="Alerts">
         ${
           alert === undefined
-            ? "the installation's"
+            ? 'default'
             : alert === null
               ? 'none'
               : html`<span title=${visible(alert.target.http.url)}
-                  >after ${count(alert.deaths)} in ${duration(alert.within)}</span
+                  >${count(alert.deaths)} failures in ${setDuration(alert.within)}</span
                 >`
         }
       </td>
-      <td data-label="Publishes to">
-        ${tenant.publish ? (tenant.publish.length === 0 ? 'nowhere' : visible(tenant.publish.join(', '))) : tenant.name === 'default' ? 'anywhere' : 'nowhere'}
+      <td data-label="Broker destinations">
+        ${
+          tenant.publish
+            ? tenant.publish.length === 0
+              ? 'none'
+              : visible(tenant.publish.join(', '))
+            : tenant.name === 'default'
+              ? 'all'
+              : 'none'
+        }
       </td>
       <td>
         <div class="row">

@@ -1,4 +1,4 @@
-// Which tasks: as the address has it, as the API wants it, as a person reads it.
+// The filter of the list of tasks: read from the address, sent to the API, shown to the user.
 
 import { visible } from '../format.js';
 
@@ -11,14 +11,14 @@ const LABELS = {
   type: 'type',
   key: 'key',
   schedule: 'schedule',
-  dueAfter: 'due from',
+  dueAfter: 'due after',
   dueBefore: 'due before',
-  error: 'error or answer has',
+  error: 'error contains',
 };
 
 /**
- * A filter, made of what stands in the address. Names that are not known are left out; a value
- * that is wrong is the API's to refuse, as anything else would show what was not asked for.
+ * A filter read from an address. Unknown names are ignored; invalid values are left for the API to
+ * reject, because ignoring them would show other tasks than the address says.
  */
 export class Filter {
   /** @param {URLSearchParams} query */
@@ -50,13 +50,13 @@ export class Filter {
     return { ...all, ...changes };
   }
 
-  /** Dead letters have an index of their own, but know nothing of schedules and due times. */
+  /** Dead letters have an index of their own, but without schedules and due times. */
   get isOfDeadLetters() {
     const { schedule, dueAfter, dueBefore } = this.values;
     return this.status === 'DEAD' && !schedule && !dueAfter && !dueBefore;
   }
 
-  /** Where to ask, and with what. */
+  /** The path and the query of the call. */
   get request() {
     const { status, ...rest } = this.query();
     return this.isOfDeadLetters
@@ -64,7 +64,7 @@ export class Filter {
       : { path: '/v1/tasks', query: { status, ...rest } };
   }
 
-  /** The body of a bulk cancel or run; null if it would mean every task there is. */
+  /** The body of a bulk cancel or run; null if it would select every task. */
   get body() {
     /** @type {Record<string, any>} */
     const body = { ...this.values };
@@ -78,7 +78,7 @@ export class Filter {
     return Object.keys(rest).length > 0 ? rest : { all: true };
   }
 
-  /** `[name in the address, words]` of all but the status, to show and to take away. */
+  /** `[name in the address, text]` of every filter but the status. */
   chips(timeText) {
     const chips = Object.entries(this.values)
       .filter(([name]) => name !== 'status')
@@ -89,15 +89,15 @@ export class Filter {
     return chips;
   }
 
-  /** Whether a task of the stream, of which little is known, may be one of these. */
-  mayHave(event) {
+  /** Whether a task of the stream may match; the stream has its type and status only. */
+  mayMatch(event) {
     const { type } = this.values;
     return (!type || type === event.type) && (!this.status || this.status === event.to);
   }
 }
 
-/** What somebody typed into the search: an id, NAME=VALUE of the metadata, or a key. */
-export const understood = (text) => {
+/** Parses the search box: an id, name=value of the metadata, or a key. */
+export const parseSearch = (text) => {
   const typed = text.trim();
   if (ID.test(typed)) return { id: typed.toLowerCase() };
   const [, name, value] = /^([^=\s]+)=(.+)$/s.exec(typed) ?? [];

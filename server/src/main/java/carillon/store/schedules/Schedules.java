@@ -2,7 +2,6 @@ package carillon.store.schedules;
 
 import carillon.model.Signal;
 import carillon.model.TaskId;
-import carillon.model.Signal;
 import carillon.model.TenantId;
 import carillon.model.TenantLimit;
 import carillon.model.schedule.Schedule;

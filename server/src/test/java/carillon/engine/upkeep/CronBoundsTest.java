@@ -217,12 +217,15 @@ class CronBoundsTest {
             s.task());
     world.db.inTransaction(
         tx ->
-            world.store.schedules().put(
-                tx,
-                World.TENANT,
-                new Schedules.Wanted(changed, null),
-                "test",
-                Schedules.Expected.ANY));
+            world
+                .store
+                .schedules()
+                .put(
+                    tx,
+                    World.TENANT,
+                    new Schedules.Wanted(changed, null),
+                    "test",
+                    Schedules.Expected.ANY));
   }
 
   @Test

@@ -35,8 +35,8 @@ class CronChangeTest {
     world = World.create();
     midnight = world.clock.instant().truncatedTo(ChronoUnit.DAYS).minus(Duration.ofDays(3));
     planner = new TestPlanner(world, midnight);
-    schedules = new Schedules(
-            world.db, world.catalog, world.tasks, planner, world.signals.scheduleSaved());
+    schedules =
+        new Schedules(world.db, world.catalog, world.tasks, planner, world.signals.scheduleSaved());
   }
 
   @AfterEach

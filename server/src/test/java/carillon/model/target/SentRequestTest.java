@@ -123,7 +123,7 @@ class SentRequestTest {
 
   @Test
   void the_dashboard_has_the_same_secret_names() throws IOException {
-    String script = dashboard("/ui/pages/target.js");
+    String script = dashboard("/ui/types/target.js");
     Pattern names = expression(script, "SECRET");
     Pattern parameters = expression(script, "SECRET_PARAMETER");
 

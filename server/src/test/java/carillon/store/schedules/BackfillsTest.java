@@ -57,7 +57,11 @@ class BackfillsTest {
   }
 
   private Backfill find(Backfill backfill) {
-    return world.store.backfills().find(World.TENANT, backfill.schedule(), backfill.id()).orElseThrow();
+    return world
+        .store
+        .backfills()
+        .find(World.TENANT, backfill.schedule(), backfill.id())
+        .orElseThrow();
   }
 
   /** Takes all steps of a backfill. */
@@ -367,7 +371,8 @@ class BackfillsTest {
         world.db.inTransaction(
             tx -> world.store.backfills().stop(tx, World.TENANT, "s", backfill.id(), "me"));
 
-    assertThat(world.store.backfillSteps().take(backfill.id())).isEqualTo(new BackfillSteps.Step(0, true));
+    assertThat(world.store.backfillSteps().take(backfill.id()))
+        .isEqualTo(new BackfillSteps.Step(0, true));
     assertThat(stopped).isEqualTo(new Result.Saved(find(backfill)));
     assertThat(again).isInstanceOf(Result.WrongState.class);
     assertThat(find(backfill))
@@ -384,7 +389,8 @@ class BackfillsTest {
     Backfill backfill = started("s", TEN_MINUTES);
     world.sql("DELETE FROM carillon.schedule");
 
-    assertThat(world.store.backfillSteps().take(backfill.id())).isEqualTo(new BackfillSteps.Step(0, true));
+    assertThat(world.store.backfillSteps().take(backfill.id()))
+        .isEqualTo(new BackfillSteps.Step(0, true));
     assertThat(world.value("SELECT state FROM carillon.backfill")).isEqualTo("STOPPED");
     assertThat(world.value("SELECT count(*) FROM carillon.schedule_fire")).isEqualTo("0");
     assertThat(

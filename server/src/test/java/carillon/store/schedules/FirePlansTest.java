@@ -100,7 +100,13 @@ class FirePlansTest {
     open.forEach(world.store.backfillSteps()::take);
     TaskFilter filter = new TaskFilter(null, null, null, "s", null, null, null, Map.of());
     int listed =
-        world.store.schedules().tasks(World.TENANT, filter, 100, null, false).orElseThrow().items().size();
+        world
+            .store
+            .schedules()
+            .tasks(World.TENANT, filter, 100, null, false)
+            .orElseThrow()
+            .items()
+            .size();
     int forgotten = world.store.fireRetention().forgetOld(Duration.ofDays(1), 5_000);
     int deleted = world.store.fireRetention().forgetDeleted(5_000);
 

@@ -159,8 +159,10 @@ class ScheduleRaceTest {
             null,
             null,
             new Schedule.TaskTemplate("t", null, null, null, null, null));
-    return world.store.schedules().put(
-        tx, World.TENANT, new Schedules.Wanted(schedule, null), "me", Schedules.Expected.ANY);
+    return world
+        .store
+        .schedules()
+        .put(tx, World.TENANT, new Schedules.Wanted(schedule, null), "me", Schedules.Expected.ANY);
   }
 
   private Model actual() {

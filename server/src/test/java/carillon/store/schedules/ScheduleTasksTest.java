@@ -100,12 +100,15 @@ class ScheduleTasksTest {
     while (claimed.size() < 3) {
       claimed.addAll(world.claim("node", 3 - claimed.size()));
     }
-    world.store.outcomes().finish(
-        claimed.stream()
-            .map(task -> new Attempted(task, new Outcome.Completed(null, null)))
-            .toList(),
-        Set.of(),
-        "node");
+    world
+        .store
+        .outcomes()
+        .finish(
+            claimed.stream()
+                .map(task -> new Attempted(task, new Outcome.Completed(null, null)))
+                .toList(),
+            Set.of(),
+            "node");
 
     assertThat(all(filter("report", TaskState.COMPLETED), 2))
         .containsExactly(TEN.plusSeconds(2), TEN.plusSeconds(1), TEN);
@@ -152,6 +155,7 @@ class ScheduleTasksTest {
     assertThat(world.store.schedules().tasks(new TenantId(99), filter(null, null), 1, null, false))
         .isEmpty();
     world.sql("DELETE FROM carillon.schedule");
-    assertThat(world.store.schedules().tasks(World.TENANT, filter(null, null), 1, null, false)).isEmpty();
+    assertThat(world.store.schedules().tasks(World.TENANT, filter(null, null), 1, null, false))
+        .isEmpty();
   }
 }

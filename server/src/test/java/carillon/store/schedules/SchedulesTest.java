@@ -105,8 +105,10 @@ class SchedulesTest {
       Schedule schedule, @Nullable Boolean paused, Schedules.Expected expected) {
     return in(
         tx ->
-            world.store.schedules().put(
-                tx, World.TENANT, new Schedules.Wanted(schedule, paused), "me", expected));
+            world
+                .store
+                .schedules()
+                .put(tx, World.TENANT, new Schedules.Wanted(schedule, paused), "me", expected));
   }
 
   private StoredSchedule put(Schedule schedule) {
@@ -151,7 +153,12 @@ class SchedulesTest {
   }
 
   private List<String> actions() {
-    return world.store.audit().list(World.TENANT, new Audit.Filter(null, "n"), 100, null).items().stream()
+    return world
+        .store
+        .audit()
+        .list(World.TENANT, new Audit.Filter(null, "n"), 100, null)
+        .items()
+        .stream()
         .map(Audit.Entry::action)
         .toList()
         .reversed();
@@ -238,27 +245,43 @@ class SchedulesTest {
         saved(
             in(
                 tx ->
-                    world.store.schedules().pause(
-                        tx, World.TENANT, "n", "moving", "me", Schedules.Expected.ANY)));
+                    world
+                        .store
+                        .schedules()
+                        .pause(tx, World.TENANT, "n", "moving", "me", Schedules.Expected.ANY)));
     StoredSchedule again =
         saved(
             in(
                 tx ->
-                    world.store.schedules().pause(
-                        tx, World.TENANT, "n", null, "you", Schedules.Expected.ANY)));
+                    world
+                        .store
+                        .schedules()
+                        .pause(tx, World.TENANT, "n", null, "you", Schedules.Expected.ANY)));
     StoredSchedule renamed =
         saved(
             in(
                 tx ->
-                    world.store.schedules().pause(
-                        tx, World.TENANT, "n", "moved", "you", Schedules.Expected.ANY)));
+                    world
+                        .store
+                        .schedules()
+                        .pause(tx, World.TENANT, "n", "moved", "you", Schedules.Expected.ANY)));
     StoredSchedule kept = put(hourly(null, null));
     StoredSchedule resumed =
         saved(
-            in(tx -> world.store.schedules().resume(tx, World.TENANT, "n", "me", Schedules.Expected.ANY)));
+            in(
+                tx ->
+                    world
+                        .store
+                        .schedules()
+                        .resume(tx, World.TENANT, "n", "me", Schedules.Expected.ANY)));
     StoredSchedule twice =
         saved(
-            in(tx -> world.store.schedules().resume(tx, World.TENANT, "n", "me", Schedules.Expected.ANY)));
+            in(
+                tx ->
+                    world
+                        .store
+                        .schedules()
+                        .resume(tx, World.TENANT, "n", "me", Schedules.Expected.ANY)));
 
     assertThat(world.state(planned)).isEqualTo(TaskState.CANCELLED);
     assertThat(pause(paused).reason()).isEqualTo("moving");
@@ -301,8 +324,10 @@ class SchedulesTest {
     assertThat(
             in(
                 tx ->
-                    world.store.schedules().delete(
-                        tx, World.TENANT, "n", "me", new Schedules.Expected(true, 2))))
+                    world
+                        .store
+                        .schedules()
+                        .delete(tx, World.TENANT, "n", "me", new Schedules.Expected(true, 2))))
         .isEqualTo(new Schedules.Result.Deleted());
     assertThat(put(hourly(null, null), null, new Schedules.Expected(true, null)))
         .isEqualTo(new Schedules.Result.StaleVersion(null));
@@ -424,8 +449,10 @@ class SchedulesTest {
 
   private Page<RecordedFire, RecordedFire.Position> fires(
       @Nullable Boolean hasTask, int limit, RecordedFire.@Nullable Position before) {
-    return world.store.schedules().fires(
-        find(), new RecordedFire.Filter(hasTask, null, null), limit, before);
+    return world
+        .store
+        .schedules()
+        .fires(find(), new RecordedFire.Filter(hasTask, null, null), limit, before);
   }
 
   private List<RecordedFire> allFires(@Nullable Boolean hasTask, int limit) {
@@ -540,7 +567,8 @@ class SchedulesTest {
     }
 
     Page<StoredSchedule, String> first = world.store.schedules().list(World.TENANT, 2, null, false);
-    Page<StoredSchedule, String> second = world.store.schedules().list(World.TENANT, 2, first.next(), true);
+    Page<StoredSchedule, String> second =
+        world.store.schedules().list(World.TENANT, 2, first.next(), true);
 
     assertThat(first.items()).extracting(each -> each.schedule().name()).containsExactly("a", "b");
     assertThat(second.items()).extracting(each -> each.schedule().name()).containsExactly("c");
