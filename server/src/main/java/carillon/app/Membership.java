@@ -53,8 +53,7 @@ final class Membership {
             new SecureRandom(),
             signals.leadershipWon());
     this.leaderDb = db.onlyInTerm(election::term);
-    this.planner =
-        new ShardPlanner(new ShardRows(leaderDb), election::term, signals.shardsMoved());
+    this.planner = new ShardPlanner(new ShardRows(leaderDb), election::term, signals.shardsMoved());
     Loop beating = new Loop("heartbeat", heartbeat::beatOnce, metrics::passFailed);
     this.electing = Loop.of("election", election::electOnce, metrics::passFailed);
     this.planning = Loop.of("shard-planner", planner::planOnce, metrics::passFailed);

@@ -44,7 +44,8 @@ final class Metrics implements Consumer<EngineEvent> {
   private final LongAdder ended = new LongAdder();
   private final Counter reaped = counter("reaper.reaped", "tasks reclaimed from lost holders");
   private final Counter suspected =
-      counter("suspected.tasks", "tasks reclaimed from crashed nodes, to be retried in small groups");
+      counter(
+          "suspected.tasks", "tasks reclaimed from crashed nodes, to be retried in small groups");
   private final Counter expired =
       Counter.builder("carillon.outcomes")
           .description(OUTCOMES)
@@ -130,8 +131,8 @@ final class Metrics implements Consumer<EngineEvent> {
   }
 
   /**
-   * How claims ended and why attempts failed, whether saved by this node's engine, a worker's report
-   * or the reaper.
+   * How claims ended and why attempts failed, whether saved by this node's engine, a worker's
+   * report or the reaper.
    */
   void outcomes(Counters counters) {
     for (ClaimEnd end : ClaimEnd.values()) {
@@ -177,8 +178,7 @@ final class Metrics implements Consumer<EngineEvent> {
   void pool(String name, Db db) {
     poolGauge("pool.active", name, "connections in use", () -> db.stats().active());
     poolGauge("pool.idle", name, "idle connections", () -> db.stats().idle());
-    poolGauge(
-        "pool.pending", name, "callers waiting for a connection", () -> db.stats().pending());
+    poolGauge("pool.pending", name, "callers waiting for a connection", () -> db.stats().pending());
   }
 
   private void poolGauge(String name, String pool, String description, DoubleSupplier value) {

@@ -19,7 +19,10 @@ final class NodeMetrics {
 
   static void register(Metrics metrics, Engine engine) {
     metrics.gauge("in.flight", "deliveries in flight on this node", engine::inFlight);
-    metrics.gauge("unwritten", "deliveries that have ended and whose outcome is not saved yet", engine::unsaved);
+    metrics.gauge(
+        "unwritten",
+        "deliveries that have ended and whose outcome is not saved yet",
+        engine::unsaved);
     metrics.gauge("seats", "maximum concurrent deliveries on this node", engine::seats);
     metrics.suspects(engine::suspects);
   }
@@ -70,9 +73,7 @@ final class NodeMetrics {
   /** How long the first due task of the node's own lanes has waited. */
   private static Duration lag(EngineStore store, ClusterView view, Engine.SuspectCount suspects) {
     Instant first =
-        store
-            .agenda()
-            .earliest(lane -> view.isOurs(lane) && store.catalog().isPushedNow(lane));
+        store.agenda().earliest(lane -> view.isOurs(lane) && store.catalog().isPushedNow(lane));
     if (first == null || first.equals(Instant.EPOCH)) { // EPOCH: read the lane from its head
       first = suspects.oldest();
     } else if (suspects.oldest() != null && suspects.oldest().isBefore(first)) {

@@ -105,8 +105,8 @@ final class ServerCommand implements Callable<Integer> {
     }
     if (!config.http().isLoopback()) {
       log.warn(
-          "plain HTTP is open to the network bind={} port={}; put a TLS proxy in front of it, or keys"
-              + " and payloads are sent unencrypted",
+          "plain HTTP is open to the network bind={} port={}; put a TLS proxy in front of it, or"
+              + " keys and payloads are sent unencrypted",
           config.http().bind(),
           port);
     }

@@ -2,19 +2,11 @@ package carillon.app;
 
 import carillon.api.HttpApi;
 import carillon.api.http.ApiConfig;
-import carillon.api.http.Health;
 import carillon.app.config.AdminKey;
 import carillon.app.config.Config;
-import carillon.app.config.DatabaseUrl;
-import carillon.app.postgres.EmbeddedPostgres;
-import carillon.cli.CommandFailed;
 import carillon.cluster.Heartbeat;
 import carillon.delivery.Publisher;
 import carillon.delivery.http.HttpDeliverer;
-import carillon.delivery.kafka.KafkaCluster;
-import carillon.delivery.kafka.KafkaPublisher;
-import carillon.delivery.rabbitmq.RabbitCluster;
-import carillon.delivery.rabbitmq.RabbitPublisher;
 import carillon.engine.Engine;
 import carillon.engine.EngineConfig;
 import carillon.engine.Feed;
@@ -30,15 +22,11 @@ import carillon.model.target.OwnPorts;
 import carillon.store.Memory;
 import carillon.store.Store;
 import carillon.store.catalog.TenantLimits;
-import carillon.store.db.DatabaseCheck;
 import carillon.store.db.Db;
 import carillon.store.db.DbClock;
-import carillon.store.db.Migrations;
-import carillon.store.db.StoreException;
 import java.net.URI;
 import java.time.Duration;
 import java.time.InstantSource;
-import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Optional;
@@ -74,7 +62,6 @@ final class Wiring {
   private static final int MIN_API_CONNECTIONS = 2;
   private static final int CATALOG_CONNECTIONS = 2;
   private static final Duration CATALOG_INTERVAL = Duration.ofSeconds(1);
-  private static final Duration POSTGRES_INTERVAL = Duration.ofSeconds(1);
   private static final Duration API_DATABASE_TIMEOUT = Duration.ofSeconds(5);
 
   private final Config config;
@@ -113,7 +100,8 @@ final class Wiring {
 
   private Running start() {
     requireFreePorts();
-    Db.Address address = prepareDatabase();
+    Db.Address address = DatabaseSetup.prepare(config, lifecycle);
+    address.ports().forEach(ownPorts::add);
     Pools pools = new Pools(address, signals.databaseReplaced(), metrics, lifecycle);
     Db apiDb = pools.open("api", apiConnections);
     Db engineDb = pools.open("engine", ENGINE_CONNECTIONS + config.brokers().names().size());
@@ -156,45 +144,9 @@ final class Wiring {
     }
   }
 
-  private Db.Address prepareDatabase() {
-    DatabaseUrl url = config.database().url();
-    Db.Address address =
-        url == null ? startEmbeddedPostgres() : url.address(config.database().pooler());
-    address.ports().forEach(ownPorts::add);
-    DatabaseCheck.refusal(address)
-        .ifPresent(
-            reason -> {
-              throw new CommandFailed(reason);
-            });
-    DatabaseCheck.advice(address, config.engine().retention())
-        .ifPresent(advice -> log.warn("database setting to change: {}", advice));
-    try {
-      Migrations.open(address).apply(OptionalInt.empty());
-    } catch (StoreException e) {
-      log.debug("migration failed", e);
-      throw new CommandFailed(String.valueOf(e.getMessage()));
-    }
-    return address;
-  }
-
-  private Db.Address startEmbeddedPostgres() {
-    EmbeddedPostgres postgres =
-        lifecycle.add("embedded-postgres", EmbeddedPostgres.start(config.node().dataDir()));
-    lifecycle.add(
-        "postgres-watch", new Loop("postgres", () -> revive(postgres), _ -> {}).start());
-    return new Db.Address(postgres.jdbcUrl(), postgres.user(), postgres.password());
-  }
-
-  private static Duration revive(EmbeddedPostgres postgres) {
-    if (postgres.revive()) {
-      log.warn("embedded PostgreSQL had died and was restarted");
-    }
-    return POSTGRES_INTERVAL;
-  }
-
   /** Reads what the process keeps in memory, and keeps it up to date. */
   private Memory loadMemory(Pools pools, Db catalogDb, Db sweepDb, DbClock clock) {
-    setLimits(catalogDb);
+    new TenantLimits(catalogDb).set(config.limits());
     var settings = new Memory.Settings(config.alert().rule(), config.engine().retention());
     Memory memory = Memory.load(catalogDb, sweepDb, clock, settings, signals);
     // A completion that creates callbacks, due at once, has no time to create their partition.
@@ -204,19 +156,6 @@ final class Wiring {
     signals.databaseReplaced().add(refresh::wake);
     lifecycle.add("catalog", refresh.start());
     return memory;
-  }
-
-  /** Limits are in the database because users' transactions and all nodes must obey the same. */
-  private void setLimits(Db db) {
-    TenantLimits.Installation limits = config.limits();
-    if (new TenantLimits(db).set(limits)) {
-      log.info(
-          "tenant limits changed types={} lanes={} schedules={} keys={}",
-          limits.types(),
-          limits.lanes(),
-          limits.schedules(),
-          limits.keys());
-    }
   }
 
   private static Duration refresh(Pools pools, Db db, Memory memory) {
@@ -256,7 +195,7 @@ final class Wiring {
     }
     var deliverer = new HttpDeliverer(targetRules, store.clock(), Main.version());
     lifecycle.add("http-deliverer", deliverer);
-    List<Publisher> publishers = startPublishers(store.clock());
+    List<Publisher> publishers = BrokerPublishers.start(config.brokers(), store.clock(), lifecycle);
     Heartbeat heartbeat = membership.heartbeat();
     Engine engine =
         Engine.start(
@@ -283,21 +222,6 @@ final class Wiring {
     return Optional.of(engine);
   }
 
-  /**
-   * One for each broker cluster; none waits for its broker to answer. The lifecycle closes each, in
-   * case the next one or the engine fails to start. Closing one twice does no harm.
-   */
-  private List<Publisher> startPublishers(InstantSource clock) {
-    List<Publisher> publishers = new ArrayList<>();
-    for (KafkaCluster cluster : config.brokers().kafka()) {
-      publishers.add(lifecycle.add("kafka-publisher", KafkaPublisher.start(cluster, clock)));
-    }
-    for (RabbitCluster cluster : config.brokers().rabbitmq()) {
-      publishers.add(lifecycle.add("rabbitmq-publisher", RabbitPublisher.start(cluster, clock)));
-    }
-    return publishers;
-  }
-
   /** Runs on every node and works on the leader, whose every transaction proves its term. */
   private Upkeep startUpkeep(Db engineDb, Memory memory, Membership membership) {
     Db leaderDb = engineDb.onlyInTerm(membership::term);
@@ -319,9 +243,7 @@ final class Wiring {
   }
 
   private Optional<String> stuckLoop(Optional<Engine> engine, Upkeep upkeep) {
-    return engine
-        .flatMap(Engine::stuck)
-        .or(() -> upkeep.stuckFor(config.node().stuckAfter()));
+    return engine.flatMap(Engine::stuck).or(() -> upkeep.stuckFor(config.node().stuckAfter()));
   }
 
   // ---- API ----
@@ -346,28 +268,12 @@ final class Wiring {
                 config.node().dataDir()),
             store,
             targetRules,
-            health(membership.heartbeat(), stuckLoop),
+            new NodeHealth(membership.heartbeat(), stuckLoop),
             metrics.registry(),
             store.clock());
     ownPorts.add(api.port());
     api.metricsPort().ifPresent(ownPorts::add);
     return lifecycle.add("api", api);
-  }
-
-  private static Health health(Heartbeat heartbeat, Supplier<Optional<String>> stuckLoop) {
-    return new Health() {
-      @Override
-      public Optional<String> notReady() {
-        return heartbeat.lease().isTrusted(System.nanoTime())
-            ? Optional.empty()
-            : Optional.of("the database has not responded for a while");
-      }
-
-      @Override
-      public Optional<String> notLive() {
-        return stuckLoop.get();
-      }
-    };
   }
 
   /** The node is complete: it gets shards, receives hints and advertises its address. */

@@ -8,8 +8,8 @@
  * starts all parts in order, and stops them in the reverse order. {@link
  * carillon.app.postgres.EmbeddedPostgres} is the database if none is configured.
  *
- * <p>May use every other room, and is used by none. The one invariant: a failure before the
- * program runs ends it with one line on stderr and status 2, never with a stack trace.
+ * <p>May use every other room, and is used by none. The one invariant: a failure before the program
+ * runs ends it with one line on stderr and status 2, never with a stack trace.
  */
 @NullMarked
 package carillon.app;

@@ -137,7 +137,8 @@ public final class Heartbeat {
   }
 
   /**
-   * While a loop is stuck, the lease is not renewed, so that other nodes take over this node's work.
+   * While a loop is stuck, the lease is not renewed, so that other nodes take over this node's
+   * work.
    */
   public void renewUnlessStuck(Supplier<Optional<String>> stuckLoop) {
     this.stuckLoop = stuckLoop;
@@ -208,9 +209,7 @@ public final class Heartbeat {
     }
   }
 
-  /**
-   * The node is about to stop: its shards move to other nodes while it finishes its work.
-   */
+  /** The node is about to stop: its shards move to other nodes while it finishes its work. */
   public synchronized void drain() {
     isDraining = true;
     nodes.drain(lease.node());

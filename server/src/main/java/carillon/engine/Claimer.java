@@ -142,8 +142,8 @@ final class Claimer {
   }
 
   /**
-   * Claims overdue tasks of other nodes' lanes: a lane that is too much for one node gets the
-   * seats of all nodes, and a lost node delays its tasks by two seconds.
+   * Claims overdue tasks of other nodes' lanes: a lane that is too much for one node gets the seats
+   * of all nodes, and a lost node delays its tasks by two seconds.
    */
   private boolean helpOthers(NodeLease lease) {
     return claimFrom(takeDue(store.clock().instant().minus(HELP_AFTER), this::isOthers), lease);

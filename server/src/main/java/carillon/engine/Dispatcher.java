@@ -118,7 +118,9 @@ final class Dispatcher {
       log.error("attempt failed unexpectedly task={}", task.id(), e);
       return Delivery.unsent(
           new DeliveryResult.Failed(
-              Failure.of(FailureKind.PROTOCOL, "the attempt failed unexpectedly; see the node's log"), null));
+              Failure.of(
+                  FailureKind.PROTOCOL, "the attempt failed unexpectedly; see the node's log"),
+              null));
     }
   }
 

@@ -8,10 +8,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 
-/**
- * What the engine did, for metrics, logs and tests. One event is a batch where
- * there is one.
- */
+/** What the engine did, for metrics, logs and tests. One event is a batch where there is one. */
 public sealed interface EngineEvent {
 
   record Claimed(List<ClaimedTask> tasks) implements EngineEvent {}

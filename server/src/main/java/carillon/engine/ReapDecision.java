@@ -18,42 +18,42 @@ public record ReapDecision(InstantSource clock, int poisonCrashes) {
   private static final Failure LOST =
       Failure.of(
           FailureKind.LEASE_LOST,
-          "whoever ran this attempt went silent; how far it got is not known");
+          "the worker's lease lapsed; it is unknown how far the attempt got");
   private static final Failure CUT_OFF =
       Failure.of(
           FailureKind.LEASE_LOST,
-          "the node that ran this attempt lost the database for longer than its lease; how far it"
-              + " got is not known");
+          "the node that ran this attempt lost the database for longer than its lease; it is"
+              + " unknown how far the attempt got");
   private static final Failure STOPPED =
       Failure.of(
-          FailureKind.SHUTDOWN,
-          "the node was stopped and could not write down how the attempt ended");
+          FailureKind.SHUTDOWN, "the node was stopped before it could save how the attempt ended");
   private static final Failure CRASHED =
       Failure.of(
-          FailureKind.CRASHED, "the node that ran this attempt died; how far it got is not known");
+          FailureKind.CRASHED,
+          "the node that ran this attempt crashed; it is unknown how far the attempt got");
 
-  /** Whether it is dead if it is blamed for one more crash. */
+  /** Whether one more crash makes the task dead. */
   public boolean isPoisonNext(Claims.Held held) {
     return held.crashes() + 1 >= poisonCrashes;
   }
 
-  /** The attempt counts, unless it is known not to have begun or its node was only stopped. */
-  public Outcome of(Claims.Held held, LostHolder silence) {
+  /** The attempt counts, unless it certainly did not start or its node was only stopped. */
+  public Outcome of(Claims.Held held, LostHolder lost) {
     int crashes = held.crashes() + 1;
-    if (silence.blamed() && isPoisonNext(held)) {
+    if (lost.blamed() && isPoisonNext(held)) {
       return new Outcome.Dead(
           Failure.of(
-              FailureKind.POISON, crashes + " nodes died while they ran it: it is not tried again"),
+              FailureKind.POISON, crashes + " nodes crashed while they ran it: it is not retried"),
           false);
     }
     Failure failure =
-        switch (silence.holder()) {
+        switch (lost.holder()) {
           case SILENT -> LOST;
           case LEFT -> STOPPED;
           case CUT_OFF -> CUT_OFF;
           case DIED -> CRASHED;
         };
-    if (!silence.begun() || silence.holder() == LostHolder.Holder.LEFT) {
+    if (!lost.begun() || lost.holder() == LostHolder.Holder.LEFT) {
       return new Outcome.Released(failure);
     }
     return held.retry()

@@ -9,9 +9,7 @@ final class Sweeper {
 
   private static final Duration INTERVAL = Duration.ofSeconds(1);
 
-  /**
-   * How far ahead partitions are read, so that tasks due at midnight are known before midnight.
-   */
+  /** How far ahead partitions are read, so that tasks due at midnight are known before midnight. */
   private static final Duration AHEAD = Duration.ofSeconds(5);
 
   /**

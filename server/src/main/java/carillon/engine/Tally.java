@@ -107,7 +107,8 @@ public final class Tally implements Transitions.Listener, AutoCloseable {
       counted = counting;
       counting = new HashMap<>(counted.size() * 2);
     }
-    counted.forEach((lane, counts) -> unwritten.computeIfAbsent(lane, _ -> new Counts()).add(counts));
+    counted.forEach(
+        (lane, counts) -> unwritten.computeIfAbsent(lane, _ -> new Counts()).add(counts));
     if (!unwritten.isEmpty()) {
       Collection<Activity.Row> rows = rows();
       if (!rows.isEmpty()) {

@@ -1,5 +1,5 @@
 /**
- * The loops that make due tasks happen.
+ * The loops that run due tasks.
  *
  * <p>Each loop is a plain object with one public pass ({@code claimOnce}, {@code flushOnce}, ...)
  * that tests drive by hand, and a {@link carillon.engine.Loop} that repeats it on a thread of the
@@ -7,9 +7,9 @@
  * {@code store} and {@link carillon.delivery.Deliverer}; knows neither SQL nor HTTP, and neither
  * the API nor the cluster: they meet in the table.
  *
- * <p>The one invariant: between a claim and the write of its outcome a task takes some of the
- * node's room ({@code Seats}), so what runs here is never more than the node has seats, and a slow
- * database slows claims down instead of filling memory.
+ * <p>The one invariant: a task holds one of the node's {@code Seats} from its claim on, so a node
+ * never runs more tasks than it has seats, and a slow database slows claims down instead of filling
+ * memory.
  */
 @NullMarked
 package carillon.engine;

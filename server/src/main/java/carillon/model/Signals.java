@@ -17,8 +17,8 @@ package carillon.model;
  *   databaseReplaced  timeline (a standby was promoted)   memory forgets, then catalog refresh
  * </pre>
  *
- * A change and the hint of it are two signals: a node that announced the changes it was told of
- * would echo hints forever. The engine has three more inside: seats freed, outcome added, suspects
+ * A change and the hint of it are two signals: a node that announced received hints again would
+ * echo them forever. The engine has three more inside: seats freed, outcome added, suspects
  * changed.
  */
 public record Signals(

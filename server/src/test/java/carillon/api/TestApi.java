@@ -63,8 +63,7 @@ public final class TestApi implements AutoCloseable {
     this.api =
         HttpApi.start(
             config(0, databaseRequests, brokers),
-            world.storeOn(
-                world.db, new Memory.Settings(null, Duration.ofDays(30), timetables)),
+            world.storeOn(world.db, new Memory.Settings(null, Duration.ofDays(30), timetables)),
             new HttpTargetRules(AddressRules.PUBLIC_ONLY),
             health(),
             metrics,

@@ -67,8 +67,7 @@ class StartFailureTest {
 
   @Test
   void an_address_with_a_zone_has_a_url() {
-    assertThat(new Config.Http("fe80::1%eth0", 0, 1).url(8080).getPort())
-        .isEqualTo(8080);
+    assertThat(new Config.Http("fe80::1%eth0", 0, 1).url(8080).getPort()).isEqualTo(8080);
   }
 
   private static List<String> threads() {

@@ -105,14 +105,10 @@ class ElectionTest {
   void trust_is_counted_from_before_the_question() {
     Election election =
         new Election(
-            new Leadership(world.db),
-            () -> lease,
-            LEASE,
-            this::aSecondLater,
-            new Random(1),
-            won);
+            new Leadership(world.db), () -> lease, LEASE, this::aSecondLater, new Random(1), won);
 
-    election.electOnce(); // reads the clock twice: for the lease, and before it takes the leadership
+    election
+        .electOnce(); // reads the clock twice: for the lease, and before it takes the leadership
     long asked = now;
 
     now = asked + LEASE.toNanos() / 5 * 4 - Duration.ofSeconds(1).toNanos() - 1;

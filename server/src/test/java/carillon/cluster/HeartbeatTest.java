@@ -220,7 +220,8 @@ class HeartbeatTest {
   @Test
   void a_node_that_joins_early_gets_no_shards_until_it_begins() {
     var member = new Heartbeat.Member("early", List.of("engine"), "test", Duration.ofMinutes(1));
-    Heartbeat early = Heartbeat.joinEarly(world.db, world.clock, member, new Random(2), new Signal());
+    Heartbeat early =
+        Heartbeat.joinEarly(world.db, world.clock, member, new Random(2), new Signal());
 
     early.beatOnce();
     assertThat(status(early.lease().node())).isEqualTo(Nodes.Status.DRAINING);
@@ -240,7 +241,8 @@ class HeartbeatTest {
   @Test
   void a_node_that_is_stopped_before_it_begins_never_gets_shards() {
     var member = new Heartbeat.Member("early", List.of("engine"), "test", Duration.ofMinutes(1));
-    Heartbeat early = Heartbeat.joinEarly(world.db, world.clock, member, new Random(2), new Signal());
+    Heartbeat early =
+        Heartbeat.joinEarly(world.db, world.clock, member, new Random(2), new Signal());
 
     early.drain();
     early.begin();

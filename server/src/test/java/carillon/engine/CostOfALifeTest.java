@@ -14,7 +14,6 @@ import carillon.model.task.FailureKind;
 import carillon.model.task.NewTask;
 import carillon.model.task.RetryPolicy;
 import carillon.store.catalog.Types;
-import carillon.store.queue.Outcomes;
 import carillon.store.tasks.Counters;
 import carillon.testkit.World;
 import java.sql.Connection;
@@ -30,8 +29,8 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
- * The cost of a task in PostgreSQL from its creation to its end: rows written, statements and WAL. A
- * change that raises one of them must give the reason here.
+ * The cost of a task in PostgreSQL from its creation to its end: rows written, statements and WAL.
+ * A change that raises one of them must give the reason here.
  */
 @Tag("slow")
 class CostOfALifeTest {
@@ -134,8 +133,7 @@ class CostOfALifeTest {
             StatusRules.DEFAULT,
             null);
     world.store.types().put(World.TENANT, "t", settings, "test", null);
-    world.create(
-        task); // creates the lane and the partition, and fills the plan cache
+    world.create(task); // creates the lane and the partition, and fills the plan cache
     world.value(
         """
         SELECT pg_stat_statements_reset(0, oid, 0)

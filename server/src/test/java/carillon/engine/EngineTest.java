@@ -24,12 +24,11 @@ import carillon.model.task.RetryPolicy;
 import carillon.model.task.TaskState;
 import carillon.store.catalog.Types;
 import carillon.store.db.StoreException;
-import carillon.store.queue.Outcomes;
 import carillon.store.queue.WorkQueue;
 import carillon.store.stats.Activity;
+import carillon.store.tasks.Counters;
 import carillon.store.tasks.TaskView;
 import carillon.store.tasks.UniqueTasks;
-import carillon.store.tasks.Counters;
 import carillon.testkit.FakeDeliverer;
 import carillon.testkit.World;
 import java.time.Duration;
@@ -80,9 +79,11 @@ class EngineTest {
     dispatcher = node.dispatcher;
     claimer = node.claimer(seats);
     ReapDecision verdict = new ReapDecision(world.clock, 3);
-    reaper = new Reaper(world.store.claims(), world.store.nodes(), node.lease, verdict, events::add);
+    reaper =
+        new Reaper(world.store.claims(), world.store.nodes(), node.lease, verdict, events::add);
     lostClaims =
-        new LostClaims(world.store.claims(), node.lease, node.openClaims::isKnown, verdict, events::add);
+        new LostClaims(
+            world.store.claims(), node.lease, node.openClaims::isKnown, verdict, events::add);
     sweeper = new Sweeper(world.memory.sweep(), world.clock);
     expirer = new Expirer(world.store.expiry(), events::add);
   }
@@ -206,29 +207,33 @@ class EngineTest {
 
   private void pause(boolean paused) {
     Types.Result result =
-        world.db.inTransaction(tx -> world.store.types().setPaused(tx, World.TENANT, "t", paused, "test"));
+        world.db.inTransaction(
+            tx -> world.store.types().setPaused(tx, World.TENANT, "t", paused, "test"));
     assertThat(result).isInstanceOf(Types.Result.Saved.class);
   }
 
   @Test
   void a_gone_target_pauses_its_type() {
-    world.store.types().put(
-        World.TENANT,
-        "t",
-        new Types.Settings(
-            HTTP,
-            null,
-            null,
-            null,
-            null,
-            null,
-            false,
-            null,
-            Callbacks.NONE,
-            StatusRules.DEFAULT,
-            null),
-        "test",
-        null);
+    world
+        .store
+        .types()
+        .put(
+            World.TENANT,
+            "t",
+            new Types.Settings(
+                HTTP,
+                null,
+                null,
+                null,
+                null,
+                null,
+                false,
+                null,
+                Callbacks.NONE,
+                StatusRules.DEFAULT,
+                null),
+            "test",
+            null);
     deliverer.answer(_ -> new DeliveryResult.Gone(Failure.of(FailureKind.STATUS, "410")));
     TaskId id = world.create(World.task("t", null));
 

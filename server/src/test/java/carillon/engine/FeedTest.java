@@ -76,8 +76,10 @@ class FeedTest {
   }
 
   private void finish(ClaimedTask task, Outcome outcome) {
-    world.store.outcomes().finish(
-        List.of(new Attempted(task, outcome)), Set.of(task.lease().claim()), "node");
+    world
+        .store
+        .outcomes()
+        .finish(List.of(new Attempted(task, outcome)), Set.of(task.lease().claim()), "node");
   }
 
   @Test

@@ -56,8 +56,7 @@ class HintsTest {
       this.hints = new Hints(world.db, world.address);
       ClusterView view = new ClusterView(null, owns ? -1L : SOME, false);
       this.announcer = new Announcer(name, world.catalog, () -> view, world.clock, hints::send);
-      this.listener =
-          new Listener(name, hints, world.memory, announcer);
+      this.listener = new Listener(name, hints, world.memory, announcer);
       world.signals.membersChanged().add(() -> heard.add(Hint.News.MEMBERS));
       world.signals.shardsHinted().add(() -> heard.add(Hint.News.SHARDS));
       world.signals.scheduleHinted().add(() -> heard.add(Hint.News.SCHEDULES));

@@ -74,13 +74,20 @@ class NodeDeathTest {
       dispatcher = node.dispatcher;
       suspects =
           new Suspects(
-              world.store.nodes(), world.store.queue(), dispatcher, world.agenda, _ -> true, GROUPS, new Signal());
+              world.store.nodes(),
+              world.store.queue(),
+              dispatcher,
+              world.agenda,
+              _ -> true,
+              GROUPS,
+              new Signal());
       node.onSaved.add(suspects::ended);
       claimer = node.claimer(seats, Claimer.Lanes.ALL, new Sending(dispatcher, suspects));
       ReapDecision verdict = new ReapDecision(world.clock, POISON_CRASHES);
       reaper = new Reaper(world.store.claims(), world.store.nodes(), node.lease, verdict, _ -> {});
       lostClaims =
-          new LostClaims(world.store.claims(), node.lease, node.openClaims::isKnown, verdict, _ -> {});
+          new LostClaims(
+              world.store.claims(), node.lease, node.openClaims::isKnown, verdict, _ -> {});
     }
 
     private List<TaskId> delivered() {
@@ -314,11 +321,14 @@ class NodeDeathTest {
 
     seen.forEach(
         silent ->
-            world.store.claims().reap(
-                silent,
-                (_, _) -> {
-                  throw new AssertionError("it lives");
-                }));
+            world
+                .store
+                .claims()
+                .reap(
+                    silent,
+                    (_, _) -> {
+                      throw new AssertionError("it lives");
+                    }));
 
     assertThat(seen).hasSize(1);
     assertThat(world.state(id)).isEqualTo(TaskState.RUNNING);
@@ -740,13 +750,16 @@ class NodeDeathTest {
                     .db
                     .inTransaction(
                         tx ->
-                            world.store.pullQueue().claim(
-                                tx,
-                                World.TENANT,
-                                List.of("pulled"),
-                                1,
-                                "worker",
-                                Duration.ofMinutes(1)))
+                            world
+                                .store
+                                .pullQueue()
+                                .claim(
+                                    tx,
+                                    World.TENANT,
+                                    List.of("pulled"),
+                                    1,
+                                    "worker",
+                                    Duration.ofMinutes(1)))
                     .isEmpty());
     world.sql("UPDATE carillon.task SET lease_until = now() - interval '1 s'");
     world.sql("UPDATE carillon.claim SET lease_until = now() - interval '1 s'");

@@ -78,7 +78,11 @@ class PoisonSearchTest {
         node.claimer(seats, Claimer.Lanes.ALL, new Sending(node.dispatcher, suspects));
     private final Reaper reaper =
         new Reaper(
-            world.store.claims(), world.store.nodes(), node.lease, new ReapDecision(world.clock, CRASHES), _ -> {});
+            world.store.claims(),
+            world.store.nodes(),
+            node.lease,
+            new ReapDecision(world.clock, CRASHES),
+            _ -> {});
     private final Map<TaskId, Integer> running = new ConcurrentHashMap<>();
     private volatile boolean isDead;
 

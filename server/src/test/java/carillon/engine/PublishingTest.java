@@ -89,29 +89,36 @@ class PublishingTest {
   }
 
   private void type(String name, Target target, Duration lease) {
-    world.store.types().put(
-        World.TENANT,
-        name,
-        new Types.Settings(
-            target,
-            null,
-            null,
-            lease,
-            null,
-            null,
-            false,
-            null,
-            Callbacks.NONE,
-            StatusRules.DEFAULT,
-            null),
-        "test",
-        null);
+    world
+        .store
+        .types()
+        .put(
+            World.TENANT,
+            name,
+            new Types.Settings(
+                target,
+                null,
+                null,
+                lease,
+                null,
+                null,
+                false,
+                null,
+                Callbacks.NONE,
+                StatusRules.DEFAULT,
+                null),
+            "test",
+            null);
   }
 
   private List<Boolean> report(TaskId id, Lease lease) {
     var report = new WorkReport(id, lease, WorkReport.Kind.COMPLETED, "\"done\"", null, null, null);
     return world.db.inTransaction(
-        tx -> world.store.pullQueue().report(tx, World.TENANT, List.of(report), List.of(), "consumer"));
+        tx ->
+            world
+                .store
+                .pullQueue()
+                .report(tx, World.TENANT, List.of(report), List.of(), "consumer"));
   }
 
   private void becomes(TaskId id, TaskState state) {
@@ -365,12 +372,15 @@ class PublishingTest {
     List<PullQueue.RenewResult> renewed =
         world.db.inTransaction(
             tx ->
-                world.store.pullQueue().renew(
-                    tx,
-                    World.TENANT,
-                    List.of(new PullQueue.Renewal(id, sent.lease())),
-                    _ -> true,
-                    A_MINUTE));
+                world
+                    .store
+                    .pullQueue()
+                    .renew(
+                        tx,
+                        World.TENANT,
+                        List.of(new PullQueue.Renewal(id, sent.lease())),
+                        _ -> true,
+                        A_MINUTE));
     assertThat(renewed.getFirst().renewed()).isEqualTo(PullQueue.Renewed.RENEWED);
     assertThat(report(id, sent.lease())).containsExactly(true);
     assertThat(report(id, sent.lease())).containsExactly(false);

@@ -130,8 +130,11 @@ class TallyTest {
                 () ->
                     world.db.inTransaction(
                         tx ->
-                            world.store.pullQueue().claim(
-                                tx, World.TENANT, List.of("t"), 1, "w", Duration.ofMinutes(1))),
+                            world
+                                .store
+                                .pullQueue()
+                                .claim(
+                                    tx, World.TENANT, List.of("t"), 1, "w", Duration.ofMinutes(1))),
                 list -> !list.isEmpty())
             .getFirst();
     WorkReport dead =

@@ -41,8 +41,14 @@ class ForgettingTest {
   }
 
   private void reply(String key) {
-    world.store.replies().once(
-        World.TENANT, key, new byte[] {1}, _ -> Optional.of(new Replies.Reply(202, null, "done")));
+    world
+        .store
+        .replies()
+        .once(
+            World.TENANT,
+            key,
+            new byte[] {1},
+            _ -> Optional.of(new Replies.Reply(202, null, "done")));
   }
 
   private TaskId unique(String key, Duration window) {

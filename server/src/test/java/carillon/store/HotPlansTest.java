@@ -155,12 +155,15 @@ class HotPlansTest {
     for (int round = 0; round < 3; round++) {
       List<ClaimedTask> claimed = world.claim("node", 1_000);
       assertThat(claimed).hasSize(1_000);
-      world.store.outcomes().finish(
-          claimed.stream()
-              .map(t -> new Attempted(t, new Outcome.Completed(null, output.apply(t))))
-              .toList(),
-          Set.of(),
-          "node");
+      world
+          .store
+          .outcomes()
+          .finish(
+              claimed.stream()
+                  .map(t -> new Attempted(t, new Outcome.Completed(null, output.apply(t))))
+                  .toList(),
+              Set.of(),
+              "node");
     }
   }
 

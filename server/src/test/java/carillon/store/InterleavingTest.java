@@ -177,12 +177,15 @@ class InterleavingTest {
       case FINISH_SAYING -> report(tx, id, old, WorkReport.Kind.COMPLETED, "said");
       case RELEASE -> report(tx, id, old, WorkReport.Kind.RELEASED, null);
       case RENEW ->
-          world.store.pullQueue().renew(
-              tx,
-              World.TENANT,
-              List.of(new PullQueue.Renewal(id, old)),
-              _ -> true,
-              Duration.ofMinutes(1));
+          world
+              .store
+              .pullQueue()
+              .renew(
+                  tx,
+                  World.TENANT,
+                  List.of(new PullQueue.Renewal(id, old)),
+                  _ -> true,
+                  Duration.ofMinutes(1));
       case REAP -> reap(tx, id);
       case CANCEL -> world.tasks.cancel(tx, World.TENANT, id, "test", null);
     }
@@ -191,24 +194,30 @@ class InterleavingTest {
   /** One with an output is written by a statement of its own. */
   private void report(
       Tx tx, TaskId id, Lease lease, WorkReport.Kind kind, @Nullable String output) {
-    world.store.pullQueue().report(
-        tx,
-        World.TENANT,
-        List.of(new WorkReport(id, lease, kind, output, null, null, null)),
-        List.of(),
-        "worker");
+    world
+        .store
+        .pullQueue()
+        .report(
+            tx,
+            World.TENANT,
+            List.of(new WorkReport(id, lease, kind, output, null, null, null)),
+            List.of(),
+            "worker");
   }
 
   private void reap(Tx tx, TaskId id) {
     for (Claims.Lost silent : world.store.claims().lapsed(10)) {
-      world.store.claims().reap(
-          tx,
-          silent,
-          (held, _) -> {
-            assertThat(held.id()).isEqualTo(id);
-            return new Outcome.RetryAt(
-                Instant.now().minusSeconds(1), Failure.of(FailureKind.LEASE_LOST, "silent"));
-          });
+      world
+          .store
+          .claims()
+          .reap(
+              tx,
+              silent,
+              (held, _) -> {
+                assertThat(held.id()).isEqualTo(id);
+                return new Outcome.RetryAt(
+                    Instant.now().minusSeconds(1), Failure.of(FailureKind.LEASE_LOST, "silent"));
+              });
     }
   }
 

@@ -38,10 +38,13 @@ class LifeOfATaskTest {
     TaskId id = world.discard();
     ClaimedTask claimed = world.claimOne("node");
 
-    world.store.outcomes().finish(
-        List.of(new Attempted(claimed, new Outcome.Completed(200, "ok"))),
-        Set.of(claimed.lease().claim()),
-        "node");
+    world
+        .store
+        .outcomes()
+        .finish(
+            List.of(new Attempted(claimed, new Outcome.Completed(200, "ok"))),
+            Set.of(claimed.lease().claim()),
+            "node");
 
     TaskStory story = world.tasks.story(World.TENANT, id).orElseThrow();
     assertThat(story.task().state()).isEqualTo(TaskState.COMPLETED);
@@ -60,10 +63,13 @@ class LifeOfATaskTest {
     ClaimedTask claimed = world.claimOne("node");
     Failure failure = Failure.of(FailureKind.STATUS, "404 Not Found");
 
-    world.store.outcomes().finish(
-        List.of(new Attempted(claimed, new Outcome.Dead(failure, false))),
-        Set.of(claimed.lease().claim()),
-        "node");
+    world
+        .store
+        .outcomes()
+        .finish(
+            List.of(new Attempted(claimed, new Outcome.Dead(failure, false))),
+            Set.of(claimed.lease().claim()),
+            "node");
 
     DeadLetterFilter all = DeadLetterFilter.ALL;
     assertThat(world.store.deadLetters().list(World.TENANT, all, 10, null, true).items())
@@ -77,10 +83,13 @@ class LifeOfATaskTest {
     assertThat(again.id()).isEqualTo(id);
     assertThat(again.attempt()).isEqualTo(1);
     assertThat(again.lease().fence()).isEqualTo(2);
-    world.store.outcomes().finish(
-        List.of(new Attempted(again, new Outcome.Completed(null, null))),
-        Set.of(again.lease().claim()),
-        "node");
+    world
+        .store
+        .outcomes()
+        .finish(
+            List.of(new Attempted(again, new Outcome.Completed(null, null))),
+            Set.of(again.lease().claim()),
+            "node");
     assertThat(world.tasks.story(World.TENANT, id).orElseThrow().attempts())
         .extracting(TaskStory.Attempt::outcome)
         .containsExactly("DEAD", "COMPLETED");

@@ -206,8 +206,10 @@ class LockOrderTest {
   }
 
   private Object finish(Tx tx, ClaimedTask task, Outcome outcome) {
-    return world.store.outcomes().finish(
-        tx, List.of(new Attempted(task, outcome)), Set.of(task.lease().claim()), "node");
+    return world
+        .store
+        .outcomes()
+        .finish(tx, List.of(new Attempted(task, outcome)), Set.of(task.lease().claim()), "node");
   }
 
   private Object report(Tx tx, WorkReport.Kind kind, ClaimedTask... tasks) {
@@ -224,7 +226,10 @@ class LockOrderTest {
         List.of(tasks).stream()
             .map(task -> new PullQueue.Renewal(task.id(), task.lease()))
             .toList();
-    return world.store.pullQueue().renew(tx, World.TENANT, renewals, _ -> true, Duration.ofSeconds(30));
+    return world
+        .store
+        .pullQueue()
+        .renew(tx, World.TENANT, renewals, _ -> true, Duration.ofSeconds(30));
   }
 
   private Object reap(Tx tx, Claims.Lost silent, Outcome outcome) {
@@ -255,7 +260,8 @@ class LockOrderTest {
     var quota = new WorkQueue.Quota(lane, 1, Instant.EPOCH, Duration.ofMinutes(1));
     return world
         .db
-        .inTransaction(tx -> world.store.queue().claimForWorker(tx, id.partition(), quota, "worker"))
+        .inTransaction(
+            tx -> world.store.queue().claimForWorker(tx, id.partition(), quota, "worker"))
         .tasks()
         .getFirst();
   }

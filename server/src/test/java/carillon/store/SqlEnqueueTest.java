@@ -270,10 +270,13 @@ class SqlEnqueueTest {
   @Test
   void a_strict_tenant_takes_known_types_only_and_a_schema_is_not_passed_by() throws SQLException {
     world.create(World.task("known", null));
-    world.store.tenants().put(
-        "default",
-        new Tenants.Settings(true, false, 1, new AlertSetting.AsInstallation(), null),
-        "test");
+    world
+        .store
+        .tenants()
+        .put(
+            "default",
+            new Tenants.Settings(true, false, 1, new AlertSetting.AsInstallation(), null),
+            "test");
 
     assertThat(user.enqueue("'known'")).isNotEmpty();
     assertThatThrownBy(() -> user.enqueue("'new'")).hasMessageContaining("strict");

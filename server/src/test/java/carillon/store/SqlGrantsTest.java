@@ -27,14 +27,20 @@ class SqlGrantsTest {
   void open() throws SQLException {
     world = World.create();
     world.partitions.ensure(Partition.of(world.clock.instant()));
-    world.store.tenants().put(
-        "shop",
-        new Tenants.Settings(false, false, 1, new AlertSetting.AsInstallation(), null),
-        "test");
-    world.store.tenants().put(
-        "bank",
-        new Tenants.Settings(false, false, 1, new AlertSetting.AsInstallation(), null),
-        "test");
+    world
+        .store
+        .tenants()
+        .put(
+            "shop",
+            new Tenants.Settings(false, false, 1, new AlertSetting.AsInstallation(), null),
+            "test");
+    world
+        .store
+        .tenants()
+        .put(
+            "bank",
+            new Tenants.Settings(false, false, 1, new AlertSetting.AsInstallation(), null),
+            "test");
     role = "Role \"" + UUID.randomUUID();
     world.sqlAsSuperuser("CREATE ROLE " + quoted(role) + " LOGIN");
     user = SqlUser.as(role, world.address);

@@ -66,8 +66,10 @@ class SqlTransactionsTest {
   }
 
   private void complete(ClaimedTask task) {
-    world.store.outcomes().finish(
-        List.of(new Attempted(task, new Outcome.Completed(null, null))), Set.of(), "node");
+    world
+        .store
+        .outcomes()
+        .finish(List.of(new Attempted(task, new Outcome.Completed(null, null))), Set.of(), "node");
   }
 
   @Test

@@ -45,7 +45,9 @@ public final class Scheduled {
               .store
               .backfills()
               .count(found, asked)
-              .map(range -> world.db.inTransaction(tx -> world.store.backfills().start(tx, range, "me")))
+              .map(
+                  range ->
+                      world.db.inTransaction(tx -> world.store.backfills().start(tx, range, "me")))
               .orElseGet(Backfills.Result.TooManyTimes::new);
     };
   }

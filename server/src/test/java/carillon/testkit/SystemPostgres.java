@@ -91,8 +91,7 @@ public final class SystemPostgres implements AutoCloseable {
       }
     }
     if (found.isEmpty()) {
-      String message =
-          "NOT RUN: no postgresql package is installed";
+      String message = "NOT RUN: no postgresql package is installed";
       System.err.println("\n*** " + message + " ***\n");
       if ("true".equals(System.getenv("CI"))) {
         throw new AssertionError(message);

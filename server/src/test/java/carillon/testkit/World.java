@@ -36,9 +36,7 @@ import java.util.Map;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
-/**
- * The store of one process on its own database, with shortcuts for tests.
- */
+/** The store of one process on its own database, with shortcuts for tests. */
 public final class World implements AutoCloseable {
 
   public static final TenantId TENANT = TenantId.DEFAULT;
@@ -81,14 +79,7 @@ public final class World implements AutoCloseable {
   public Store storeOn(Db handle, Memory.Settings settings) {
     Memory memory =
         new Memory(
-            settings,
-            signals,
-            clock,
-            catalog,
-            partitions,
-            agenda,
-            this.memory.sweep(),
-            counters);
+            settings, signals, clock, catalog, partitions, agenda, this.memory.sweep(), counters);
     Store store = Store.on(handle, memory);
     signals.workDue().add(store.pullQueue()::wake);
     return store;

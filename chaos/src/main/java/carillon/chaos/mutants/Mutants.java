@@ -20,13 +20,15 @@ public final class Mutants {
               List.of(
                   text(
                       "queue.Outcomes",
-                      "AND t.fence = f.fence -- the fence: a holder that lost its lease can no longer write\n"
+                      "AND t.fence = f.fence -- the fence: a holder that lost its lease can no"
+                          + " longer write\n"
                           + "      AND t.claim = f.claim",
                       "AND f.fence > 0 AND f.claim IS NOT NULL",
                       1),
                   text(
                       "queue.Completions",
-                      "AND t.fence = f.fence -- the fence: a holder that lost its lease can no longer write\n"
+                      "AND t.fence = f.fence -- the fence: a holder that lost its lease can no"
+                          + " longer write\n"
                           + "      AND t.claim = f.claim",
                       "AND f.fence > 0 AND f.claim IS NOT NULL",
                       1)),

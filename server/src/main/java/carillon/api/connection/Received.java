@@ -8,8 +8,8 @@ import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 
 /**
- * The bytes of a connection that have arrived and are not handed over yet: {@code
- * buffer[start, end)}. Positions are indexes into the buffer; they change when more bytes arrive.
+ * The bytes of a connection that have arrived and are not handed over yet: {@code buffer[start,
+ * end)}. Positions are indexes into the buffer; they change when more bytes arrive.
  */
 final class Received {
 

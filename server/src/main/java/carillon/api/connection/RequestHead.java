@@ -10,7 +10,8 @@ import java.util.List;
 final class RequestHead {
 
   private static final int MAX_LENGTH_DIGITS = 18;
-  private static final byte[] ADDED_HOST = "Host: localhost\r\n".getBytes(StandardCharsets.US_ASCII);
+  private static final byte[] ADDED_HOST =
+      "Host: localhost\r\n".getBytes(StandardCharsets.US_ASCII);
   private static final String HTTP_1 = "HTTP/1.";
   private static final List<String> SCHEMES = List.of("http://", "https://");
 
@@ -154,8 +155,7 @@ final class RequestHead {
   private void dropAuthority(int target, int targetEnd) {
     int authority = target;
     for (String scheme : SCHEMES) {
-      if (targetEnd - target > scheme.length()
-          && received.startsWithIgnoringCase(target, scheme)) {
+      if (targetEnd - target > scheme.length() && received.startsWithIgnoringCase(target, scheme)) {
         authority = target + scheme.length();
       }
     }

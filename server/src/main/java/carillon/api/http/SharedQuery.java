@@ -91,8 +91,7 @@ public final class SharedQuery<K, V> {
       Map<K, V> values = query.apply(expired);
       long expiresAt = nanoTime.getAsLong() + interval.get().toNanos();
       for (K key : expired) {
-        results.put(
-            key, new Result<>(Objects.requireNonNull(values.get(key)), readAt, expiresAt));
+        results.put(key, new Result<>(Objects.requireNonNull(values.get(key)), readAt, expiresAt));
       }
     } catch (StoreException e) {
       if (!e.isTooMuch()) {

@@ -39,11 +39,15 @@ public record AdminKey(String value, @Nullable Path file, boolean isNew) {
       boolean made = !Files.exists(file) && make(file);
       String kept = Files.readString(file).strip();
       if (kept.isEmpty()) {
-        throw new CommandFailed(file + " is empty; delete it, and the next start generates a new admin key");
+        throw new CommandFailed(
+            file + " is empty; delete it, and the next start generates a new admin key");
       }
       if (kept.length() < MIN_CHARS) {
         throw new CommandFailed(
-            file + " has fewer than " + MIN_CHARS + " characters; delete it, and the next start generates a new one");
+            file
+                + " has fewer than "
+                + MIN_CHARS
+                + " characters; delete it, and the next start generates a new one");
       }
       return new AdminKey(kept, file, made);
     } catch (IOException e) {

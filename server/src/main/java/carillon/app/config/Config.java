@@ -131,7 +131,8 @@ public record Config(
   /**
    * Port and key of the metrics.
    *
-   * @param port a separate port, also for health; 0 picks a free one, null means none. Default null.
+   * @param port a separate port, also for health; 0 picks a free one, null means none. Default
+   *     null.
    * @param key the key that a scrape must send; null if none is required. Default null.
    */
   public record Metrics(@Nullable Integer port, @Nullable String key) {

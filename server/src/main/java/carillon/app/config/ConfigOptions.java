@@ -18,9 +18,9 @@ public final class ConfigOptions {
   public static void addTo(CommandSpec spec, Setting... settings) {
     add(
         spec,
-        ConfigLoader.CONFIG,
+        SettingSources.CONFIG,
         "FILE",
-        "the configuration file. Default " + ConfigLoader.DEFAULT_FILE,
+        "the configuration file. Default " + SettingSources.DEFAULT_FILE,
         null);
     for (Setting setting : settings) {
       add(spec, setting);

@@ -38,7 +38,10 @@ public enum Setting {
       "none|transaction",
       "connection pooler in front of PostgreSQL; transaction for PgBouncer in that mode"),
   DATA_DIR(
-      "data-dir", "./data", "DIR", "embedded database, generated secrets and temporary files of large batches"),
+      "data-dir",
+      "./data",
+      "DIR",
+      "embedded database, generated secrets and temporary files of large batches"),
   ROLES("roles", "api,engine", "LIST", "roles of this node: api, engine or both"),
   NODE_ID(
       "node-id", null, "NAME", "name in the cluster; by default the host name and a random suffix"),
@@ -67,7 +70,11 @@ public enum Setting {
       "NAME=amqp[s]://USER:PASSWORD@HOST/VHOST|NAME=@FILE",
       "a RabbitMQ cluster that tasks may be published to. Repeatable"),
   CONCURRENCY("concurrency", "512", "N", "maximum concurrent deliveries on this node"),
-  DRAIN_TIMEOUT("drain-timeout", "10s", "DURATION", "how long running deliveries may take to finish on shutdown"),
+  DRAIN_TIMEOUT(
+      "drain-timeout",
+      "10s",
+      "DURATION",
+      "how long running deliveries may take to finish on shutdown"),
   RETENTION("retention", "30d", "DURATION", "how long ended tasks are kept"),
   DEAD_LETTER_TTL(
       "dead-letter-ttl",
@@ -96,13 +103,10 @@ public enum Setting {
       "N",
       "maximum lanes per tenant: one for each type, priority, slice and kind of target"),
   MAX_SCHEDULES("max-schedules", "10000", "N", "maximum schedules per tenant"),
-  MAX_KEYS("max-keys", "1000", "N", "maximum API keys per tenant that are neither revoked nor expired"),
+  MAX_KEYS(
+      "max-keys", "1000", "N", "maximum API keys per tenant that are neither revoked nor expired"),
   LOG_FORMAT("log-format", "text", "text|json", "format of log lines"),
-  LOG_LEVEL(
-      "log-level",
-      "info",
-      "LEVEL",
-      "lowest level logged: error, warn, info, debug or trace");
+  LOG_LEVEL("log-level", "info", "LEVEL", "lowest level logged: error, warn, info, debug or trace");
 
   /** For a value in a file, so that a secret is in no process list and no image. */
   static final String FILE_SUFFIX = "-file";

@@ -21,8 +21,8 @@ import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A real PostgreSQL in the data directory, for installations without their own: durable, on loopback
- * only, with a password.
+ * A real PostgreSQL in the data directory, for installations without their own: durable, on
+ * loopback only, with a password.
  *
  * <p>It outlives a Carillon that is killed, as any server would. So a start takes the directory's
  * lock, stops a server that an earlier process left running, and starts a new one. No server is
@@ -49,8 +49,8 @@ public final class EmbeddedPostgres implements AutoCloseable {
   private static final int NO_PROCESS = Integer.MAX_VALUE;
 
   /**
-   * Durable at any price: the API's 202 depends on the first three lines.
-   * Client errors are left to the client's log, so that the server's own stays small.
+   * Durable at any price: the API's 202 depends on the first three lines. Client errors are left to
+   * the client's log, so that the server's own stays small.
    */
   private static final String SETTINGS =
       """
@@ -259,8 +259,8 @@ public final class EmbeddedPostgres implements AutoCloseable {
   }
 
   /**
-   * pg_ctl puts the server into its own session: Ctrl-C in the terminal stops only Carillon, which then
-   * stop it in order.
+   * pg_ctl puts the server into its own session: Ctrl-C in the terminal stops only Carillon, which
+   * then stop it in order.
    */
   private boolean isStarted() throws IOException, InterruptedException {
     Process control =

@@ -30,8 +30,8 @@ public record UnprivilegedUser(List<String> prefix, int owner) {
     if (owner != 0) {
       return byId(owner);
     }
-    // In a user namespace of its own root is nobody, and the files still are root's. Not allowed in
-    // every container.
+    // In a new user namespace, root is mapped to nobody and the files still belong to root. Not
+    // every container allows it.
     List<String> namespace = List.of("unshare", "--user");
     return works(namespace) ? new UnprivilegedUser(namespace, SAME) : byId(NOBODY);
   }

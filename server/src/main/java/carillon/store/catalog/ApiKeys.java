@@ -149,7 +149,8 @@ public final class ApiKeys {
   public Set<String> remember(Collection<String> ids) {
     Instant now = clock.instant();
     Set<String> found = new HashSet<>();
-    db.autoCommit(tx -> tx.query(FIND_ALL, row -> remembered(row, now), Column.texts(ids, id -> id)))
+    db.autoCommit(
+            tx -> tx.query(FIND_ALL, row -> remembered(row, now), Column.texts(ids, id -> id)))
         .forEach(
             each -> {
               found.add(each.key().id());

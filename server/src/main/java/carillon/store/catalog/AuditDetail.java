@@ -28,9 +28,9 @@ import tools.jackson.databind.node.JsonNodeFactory;
 import tools.jackson.databind.node.ObjectNode;
 
 /**
- * What a record of the audit says beyond who, what and when: the old and the new values of what was
- * changed. Without secrets, and without payloads, which may have to be forgotten earlier than the
- * audit. Never longer than {@link #MAX_CHARS}.
+ * The detail of an audit record: the old and new values of a change. It has no secrets, and no
+ * payloads, which may have to be deleted earlier than the audit log. Never longer than {@link
+ * #MAX_CHARS}.
  */
 public final class AuditDetail {
 

@@ -19,8 +19,8 @@ import java.util.function.Predicate;
  * created in one transaction, more in several.
  *
  * <p>A batch that fails afterwards, or between two transactions, leaves lanes and types without
- * tasks. They do no harm: the same batch sent again uses them, and no task can be in a lane that its
- * own transaction did not see. Until then each takes some 0.5 KiB on every node, one lookup per
+ * tasks. They do no harm: the same batch sent again uses them, and no task can be in a lane that
+ * its own transaction did not see. Until then each takes some 0.5 KiB on every node, one lookup per
  * sweep, and one place of the tenant's limits. The types can be deleted.
  */
 public final class BatchLanes {
@@ -93,7 +93,8 @@ public final class BatchLanes {
   private void refuseTooMany() {
     catalog.refresh(); // other nodes may have created some of them
     unknown.keySet().removeIf(name -> isNowKnown(name));
-    refuseTooMany(TenantLimit.TYPES, LaneName::type, name -> !catalog.isKnownType(tenant, name.type()));
+    refuseTooMany(
+        TenantLimit.TYPES, LaneName::type, name -> !catalog.isKnownType(tenant, name.type()));
     refuseTooMany(TenantLimit.LANES, name -> name, _ -> true);
   }
 

@@ -217,8 +217,8 @@ public final class Catalog {
 
   /**
    * Finds or creates a lane, in a transaction of its own, because that locks the catalog's row.
-   * While a user's transaction is creating the same lane, which may take long, the next slice's lane
-   * is used instead.
+   * While a user's transaction is creating the same lane, which may take long, the next slice's
+   * lane is used instead.
    *
    * @throws LimitReached if the lane is new and the tenant has reached its limit of types or lanes
    */
@@ -227,8 +227,8 @@ public final class Catalog {
   }
 
   /**
-   * Finds or creates a lane for a task of Carillon's own, such as a callback or a fire. Limits do not
-   * apply: these lanes are few, and the schedule or type that needs them was accepted.
+   * Finds or creates a lane for a task of Carillon's own, such as a callback or a fire. Limits do
+   * not apply: these lanes are few, and the schedule or type that needs them was accepted.
    */
   public Lane ownLaneFor(TenantId tenant, String type, int priority, int slice, Route route) {
     return laneFor(new LaneName(tenant.value(), type, priority, slice, route), false);
@@ -236,7 +236,9 @@ public final class Catalog {
 
   private Lane laneFor(LaneName name, boolean isLimited) {
     Lane known = usable(name);
-    return known == null ? Objects.requireNonNull(create(List.of(name), isLimited).get(name)) : known;
+    return known == null
+        ? Objects.requireNonNull(create(List.of(name), isLimited).get(name))
+        : known;
   }
 
   /** Null if the lane has to be created. */
@@ -313,8 +315,8 @@ public final class Catalog {
   private record Created(int epoch, long version, TenantId tenant, NewLanes.Created all) {}
 
   /**
-   * The snapshot's version stays, so that the next refresh still reads all other changes. A snapshot
-   * that is at least as new as the created rows contains them, perhaps already changed.
+   * The snapshot's version stays, so that the next refresh still reads all other changes. A
+   * snapshot that is at least as new as the created rows contains them, perhaps already changed.
    */
   private synchronized void add(Created created) {
     if (created.epoch() != epoch) {
@@ -413,7 +415,8 @@ public final class Catalog {
     // Both first: a change during the rest then only causes one more read.
     int before = epoch;
     long version = version(tx);
-    return version <= snapshot.version() || publish(before, CatalogSnapshot.read(tx, version), unknownLanes(tx));
+    return version <= snapshot.version()
+        || publish(before, CatalogSnapshot.read(tx, version), unknownLanes(tx));
   }
 
   /** The lanes with the highest ids, or all if others are missing: ids may commit out of order. */

@@ -17,9 +17,8 @@ import java.util.Set;
 import java.util.function.Function;
 
 /**
- * Creates lanes of one tenant, and the types that they are of. A node's transaction waits for other
- * nodes' by the catalog's row, from its first insert on; so what it counts after its inserts is
- * exact.
+ * Creates lanes of one tenant, and their types. The first insert locks the catalog's row, so nodes
+ * create lanes one after the other, and the counts after the inserts are exact.
  */
 final class NewLanes {
 
@@ -180,8 +179,7 @@ final class NewLanes {
   /**
    * @param of the created thing that a wanted lane needs
    */
-  private <T> void refuseIfOver(
-      TenantLimit limit, Function<LaneName, T> of, Set<T> created) {
+  private <T> void refuseIfOver(TenantLimit limit, Function<LaneName, T> of, Set<T> created) {
     if (created.isEmpty()) {
       return;
     }

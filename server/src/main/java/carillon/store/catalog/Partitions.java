@@ -19,8 +19,8 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Supplier;
 
 /**
- * The partitions: created ahead and on demand, dropped when nothing in them is needed any more. Days
- * in the far future share one ({@link DayRange}).
+ * The partitions: created ahead and on demand, dropped when nothing in them is needed any more.
+ * Days in the far future share one ({@link DayRange}).
  */
 public final class Partitions {
 
@@ -104,15 +104,17 @@ public final class Partitions {
       """;
 
   /**
-   * Protects old partitions from being dropped until the transaction ends, and creates those that no
-   * longer exist, whatever this process remembers.
+   * Protects old partitions from being dropped until the transaction ends, and creates those that
+   * no longer exist, whatever this process remembers.
    */
   public void hold(Tx tx, Collection<Partition> wanted) {
     Set<Partition> missing = new TreeSet<>(wanted);
     for (int tries = 1; !missing.isEmpty(); tries++) {
       if (tries > MAX_TRIES) {
         throw new StoreException(
-            "partition " + missing.iterator().next().suffix() + " was dropped again and again; try again later");
+            "partition "
+                + missing.iterator().next().suffix()
+                + " was dropped again and again; try again later");
       }
       missing.removeAll(
           tx.query(
@@ -274,8 +276,8 @@ public final class Partitions {
   }
 
   /**
-   * Runs work that lists the partitions and queries them, and starts over if one
-   * was dropped in between.
+   * Runs work that lists the partitions and queries them, and starts over if one was dropped in
+   * between.
    */
   public static <T> T whileTheyChange(Supplier<T> walk) {
     for (int tries = 1; ; tries++) {

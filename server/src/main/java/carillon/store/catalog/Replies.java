@@ -10,8 +10,8 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Answers given under an idempotency key, kept for 24 hours so that a repeat is answered alike and
- * does nothing.
+ * Responses to requests with an idempotency key, stored for 24 hours so that a repeated request
+ * gets the same response and changes nothing.
  */
 public final class Replies {
 
@@ -53,9 +53,8 @@ public final class Replies {
   }
 
   /**
-   * Runs the work and keeps its answer in one transaction, unless the key was used before. An
-   * answer that is not a success is not kept, and what the work wrote is rolled back; so is work
-   * that returns nothing.
+   * Runs the work and stores its response in one transaction, unless the key was used before. If
+   * the response is not a success or there is none, the work is rolled back and nothing is stored.
    */
   public Result once(
       TenantId tenant, String key, byte[] fingerprint, Function<Tx, Optional<Reply>> work) {
@@ -71,8 +70,8 @@ public final class Replies {
   }
 
   /**
-   * What an earlier request under the key came to; empty if there was none or it has not ended. For
-   * work that has to prepare something before its transaction.
+   * The result of an earlier request with the key; empty if there was none or it is still running.
+   * For work that has to prepare something before its transaction.
    */
   public Optional<Result> earlier(TenantId tenant, String key, byte[] fingerprint) {
     return db.autoCommit(tx -> find(tx, tenant, key, fingerprint));

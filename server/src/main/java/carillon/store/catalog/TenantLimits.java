@@ -13,12 +13,16 @@ import java.util.EnumMap;
 import java.util.HashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * How many types, lanes, schedules and keys a tenant may have. The limits are in the database and
  * not in each node's memory: {@code carillon.enqueue} must know them too.
  */
 public final class TenantLimits {
+
+  private static final Logger log = LoggerFactory.getLogger(TenantLimits.class);
 
   /** The largest limit that can be set: a node keeps types and lanes in memory. */
   public static final int MAX = 1_000_000;
@@ -59,7 +63,7 @@ public final class TenantLimits {
     }
   }
 
-  /** How many there are, and how many there may be. */
+  /** The usage of a limit. */
   public record Used(int used, int max) {}
 
   private static final String SET =
@@ -70,11 +74,12 @@ public final class TenantLimits {
       WHERE (types, lanes, schedules, keys) IS DISTINCT FROM (?, ?, ?, ?)
       """;
 
-  /** Sets the limits for all nodes; false if they were so already. */
-  public boolean set(Installation limits) {
-    return db.inTransaction(
-        tx ->
-            tx.update(
+  /** Sets the limits for all nodes and for the transactions of users. */
+  public void set(Installation limits) {
+    int changed =
+        db.inTransaction(
+            tx ->
+                tx.update(
                     SET,
                     limits.types(),
                     limits.lanes(),
@@ -83,8 +88,15 @@ public final class TenantLimits {
                     limits.types(),
                     limits.lanes(),
                     limits.schedules(),
-                    limits.keys())
-                == 1);
+                    limits.keys()));
+    if (changed == 1) {
+      log.info(
+          "tenant limits changed types={} lanes={} schedules={} keys={}",
+          limits.types(),
+          limits.lanes(),
+          limits.schedules(),
+          limits.keys());
+    }
   }
 
   private static final String USAGE =
@@ -149,7 +161,8 @@ public final class TenantLimits {
   public Map<TenantId, Map<TenantLimit, Used>> usage(Collection<TenantId> tenants) {
     Map<TenantId, Map<TenantLimit, Used>> all = new HashMap<>();
     tenants.forEach(tenant -> all.put(tenant, Map.of()));
-    db.autoCommit(tx -> tx.query(ALL, TenantLimits::ofTenant, Column.ints(tenants, TenantId::value)))
+    db.autoCommit(
+            tx -> tx.query(ALL, TenantLimits::ofTenant, Column.ints(tenants, TenantId::value)))
         .forEach(each -> all.put(each.tenant(), each.usage()));
     return all;
   }

@@ -24,10 +24,7 @@ public final class Tenants {
     this.catalog = catalog;
   }
 
-  /**
-   * From memory, which another node's change reaches within a second: called for every
-   * request.
-   */
+  /** From memory, which another node's change reaches within a second: called for every request. */
   public Optional<Tenant> find(String name) {
     return catalog.tenant(name);
   }

@@ -56,7 +56,7 @@ public final class Types {
      */
     Settings keeping(@Nullable TaskType before) {
       Target had = before == null ? null : before.target();
-      Callbacks told = before == null ? Callbacks.NONE : before.callbacks();
+      Callbacks stored = before == null ? Callbacks.NONE : before.callbacks();
       return new Settings(
           HiddenValues.keep("target", target, had),
           retry,
@@ -67,8 +67,8 @@ public final class Types {
           paused,
           signingSecret,
           new Callbacks(
-              HiddenValues.keep("onComplete", callbacks.onComplete(), told.onComplete()),
-              HiddenValues.keep("onDead", callbacks.onDead(), told.onDead())),
+              HiddenValues.keep("onComplete", callbacks.onComplete(), stored.onComplete()),
+              HiddenValues.keep("onDead", callbacks.onDead(), stored.onDead())),
           statuses,
           schema);
     }
@@ -92,8 +92,8 @@ public final class Types {
   }
 
   /**
-   * The settings from memory, the defaults if there are none. Changes of another node may be missing
-   * for a second.
+   * The settings from memory, the defaults if there are none. Changes of another node may be
+   * missing for a second.
    */
   public TaskType known(TenantId tenant, String name) {
     return catalog.type(tenant, name);
@@ -340,9 +340,7 @@ public final class Types {
         AND name = ?
       """;
 
-  /**
-   * Pauses or resumes a type. This process sees it at once, others within a second.
-   */
+  /** Pauses or resumes a type. This process sees it at once, others within a second. */
   public Result setPaused(Tx tx, TenantId tenant, String name, boolean paused, String who) {
     if (tx.update(SET_PAUSED, paused, null, tenant, name) == 0) {
       return new Result.NotFound();

@@ -95,12 +95,12 @@ public final class Hints implements AutoCloseable {
         run(connection, IS_THERE);
         probedAt = System.nanoTime();
       }
-      PGNotification[] heard =
+      PGNotification[] received =
           connection
               .unwrap(PGConnection.class)
               .getNotifications(Math.toIntExact(atMost.toMillis()));
       List<Hint> hints = new ArrayList<>();
-      for (PGNotification each : heard == null ? new PGNotification[0] : heard) {
+      for (PGNotification each : received == null ? new PGNotification[0] : received) {
         Hint.read(each.getParameter()).ifPresent(hints::add);
         probedAt = System.nanoTime();
       }

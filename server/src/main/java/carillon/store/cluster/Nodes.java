@@ -302,9 +302,7 @@ public final class Nodes {
         AND lease_until > clock_timestamp() -- later the reaper may have read them
       """;
 
-  /**
-   * Replaces the marks of the suspects that run on a node. False if its lease has lapsed.
-   */
+  /** Replaces the marks of the suspects that run on a node. False if its lease has lapsed. */
   public boolean mark(String id, List<TaskId> suspects) {
     return db.inTransaction(tx -> tx.update(MARK, Column.uuids(suspects, TaskId::value), id)) == 1;
   }

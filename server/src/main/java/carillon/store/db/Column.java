@@ -22,8 +22,8 @@ import org.postgresql.jdbc.PgArray;
  * send ids and times as text, and writing and reading that text costs more than the rest of the
  * statement.
  *
- * <p>A column without any value is sent as an empty array: {@code unnest} fills it up with NULLs
- * beside the others.
+ * <p>A column without any value is sent as an empty array: {@code unnest} fills it up with NULLs to
+ * the length of the other columns.
  */
 public final class Column {
 

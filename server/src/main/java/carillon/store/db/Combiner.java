@@ -10,8 +10,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * Group commit. Callers hand in an item and wait until it is written; one of them, the writer,
  * writes everything that has gathered, in one transaction. No timer is needed: while one flush
- * commits, the next batch gathers, and its first item's caller is the next writer. So no
- * caller writes twice for one item, and none waits for a lock after its item is written.
+ * commits, the next batch gathers, and its first item's caller is the next writer. So no caller
+ * writes twice for one item, and none waits for a lock after its item is written.
  */
 public final class Combiner<T> {
 

@@ -100,8 +100,8 @@ public final class ConnectionSource implements DataSource {
   }
 
   /**
-   * The pool's own pauses grow to 5 s, and are the same on all nodes: the server would be up for
-   * that long before anybody notices, and then have all of them at once.
+   * The pool's own pauses grow to 5 s and are equal on all nodes: nodes would notice a restarted
+   * server late, and then all connect at once.
    */
   private static boolean paused() {
     try {
@@ -147,8 +147,8 @@ public final class ConnectionSource implements DataSource {
   }
 
   /**
-   * Of the whole login, over all hosts; the driver takes it from here. With several hosts it would
-   * end before the last one is asked, so there each has its own time only.
+   * The timeout of the whole login, over all hosts. With several hosts it could end before the last
+   * one is tried, so then only each host has a timeout.
    */
   @Override
   public void setLoginTimeout(int seconds) {

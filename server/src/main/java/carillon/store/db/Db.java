@@ -82,14 +82,15 @@ public final class Db implements AutoCloseable {
 
   /** Opens a pool; nothing is connected before the first use. */
   public static Db open(Address address, String name, int connections) {
-    return open(address, new Pool(name, connections), new Timeline(new Signal()), new Transitions());
+    return open(
+        address, new Pool(name, connections), new Timeline(new Signal()), new Transitions());
   }
 
   /**
    * The name and size of a pool.
    *
-   * @param statementTimeout of the server; the driver gives up on a frozen server after 1.5 times as
-   *     long. Default 5 s.
+   * @param statementTimeout of the server; the driver gives up on a frozen server after 1.5 times
+   *     as long. Default 5 s.
    */
   public record Pool(String name, int connections, Duration statementTimeout) {
     public Pool(String name, int connections) {
@@ -160,9 +161,9 @@ public final class Db implements AutoCloseable {
   }
 
   /**
-   * Runs the work in one transaction, again from the start when another transaction was in the way
-   * or the connection was lost before the commit. So the work may run several times; what must
-   * happen once goes to {@link Tx#afterCommit}.
+   * Runs the work in one transaction, and retries it after a conflict or a connection lost before
+   * the commit. The work may run several times; actions that must happen once go to {@link
+   * Tx#afterCommit}.
    */
   public <T> T inTransaction(Function<Tx, T> work) {
     return inTransaction(MAX_TRIES, work);
@@ -284,8 +285,9 @@ public final class Db implements AutoCloseable {
   }
 
   /**
-   * A commit whose wait for a synchronous standby was cancelled is reported as one, with a warning.
-   * Whether it would outlive the primary is not known, so neither is that it is done.
+   * PostgreSQL reports a commit as successful, with a warning, if its wait for a synchronous
+   * standby was cancelled. It may not survive the loss of the primary, so it does not count as
+   * done.
    */
   static void refuseUnreplicated(@Nullable SQLWarning warning) throws SQLException {
     if (warning != null) {

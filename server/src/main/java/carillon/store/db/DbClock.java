@@ -5,8 +5,8 @@ import java.time.Instant;
 import java.time.InstantSource;
 
 /**
- * The database's clock, as well as this node knows it. The database decides what is due; this
- * clock only decides when to claim, and stamps new tasks. Between two measurements it follows the
+ * The database's clock, as well as this node knows it. The database decides what is due; this clock
+ * only decides when to claim, and stamps new tasks. Between two measurements it follows the
  * monotonic clock, so that a step of the node's own wall clock changes nothing.
  */
 public final class DbClock implements InstantSource {

@@ -10,8 +10,9 @@ import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Flyway's connection behind a pooler. Flyway sets the search path for the session, which the pooler
- * gives to other clients; here it is set for the transaction. Our migrations name their schema.
+ * Flyway's connection behind a pooler. Flyway sets the search path for the session, which the
+ * pooler gives to other clients; here it is set for the transaction. Our migrations name their
+ * schema.
  */
 final class MigrationConnection implements InvocationHandler {
 

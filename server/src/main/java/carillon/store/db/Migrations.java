@@ -71,8 +71,8 @@ public final class Migrations {
   }
 
   /**
-   * Applies {@link #plan}, each step in a transaction of its own. If one fails, the database
-   * is at the version before it, and the next call continues from there.
+   * Applies {@link #plan}, each step in a transaction of its own. If one fails, the database is at
+   * the version before it, and the next call continues from there.
    */
   public void apply(OptionalInt to) {
     List<Step> steps = plan(to);

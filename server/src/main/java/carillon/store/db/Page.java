@@ -5,11 +5,10 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Some of a list.
+ * A page of a list.
  *
  * @param next where the following page starts; null after the last one. A page may hold fewer items
- *     than were asked for and still have a next one: how far a page looks is bounded, however few
- *     match.
+ *     than requested and still have a next one, because the number of scanned rows is limited.
  */
 public record Page<T, C>(List<T> items, @Nullable C next) {
 

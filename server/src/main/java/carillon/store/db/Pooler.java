@@ -5,8 +5,8 @@ public enum Pooler {
   /** None: a connection is a session of the server and keeps its settings. */
   NONE,
   /**
-   * One that gives every transaction a session of its choice, as PgBouncer's transaction mode does:
-   * what outlives a transaction is somebody else's.
+   * Assigns a session to each transaction, as PgBouncer does in transaction mode: session state may
+   * be seen by other clients.
    */
   TRANSACTION
 }

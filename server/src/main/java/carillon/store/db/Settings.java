@@ -7,18 +7,17 @@ import java.util.StringJoiner;
 import java.util.TreeMap;
 
 /**
- * What holds in every transaction of ours, whether the session has it from its start or each
- * transaction sets it for itself.
+ * The settings of every transaction, set for the session or, behind a pooler, by each transaction.
  */
 record Settings(SortedMap<String, String> values) {
 
   /**
-   * Without these the planner flips to a sequential scan or a hash join per batch when its
-   * statistics are stale; every hot statement has an index and a plan test. And it would start
-   * parallel workers, which takes longer than any of our statements, where it expects many rows. An
-   * incremental sort lets an index that begins with the tenant stand in for the one that has the
-   * order: it then reads all that the tenant has. With these left, one plan is as good for one task
-   * as for thousands, so it is made once: planning a claim of one task takes longer than the claim.
+   * Without these, the planner flips to a sequential scan or a hash join per batch when its
+   * statistics are stale; every hot statement has an index and a plan test. Where it expects many
+   * rows, it would start parallel workers, which takes longer than any of our statements. With an
+   * incremental sort, it may replace the index in the wanted order by one that begins with the
+   * tenant, and read all rows of the tenant. The remaining plan is good for one task and for
+   * thousands, so it is cached: planning a claim of one task takes longer than the claim.
    */
   private static final Map<String, String> INDEX_PLANS =
       Map.of(

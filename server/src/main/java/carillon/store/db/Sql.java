@@ -39,10 +39,10 @@ public final class Sql {
 
   /**
    * The statement with {@code {partition}} replaced by the partition's suffix and {@code {day}} by
-   * its date. Hot statements name the partition: through the parent they pay for all the others,
-   * and lock them. Statements that must also work without the partition compare the parent's
-   * partition with the date: as a constant it lets the planner leave out the others before they are
-   * locked. Both are made from a date, never text from outside.
+   * its date. Hot statements name the partition: through the parent they would lock all partitions
+   * and plan for them. Statements that must also work without the partition compare the parent's
+   * partition column with the date: the constant lets the planner leave out all others before they
+   * are locked. Both are derived from a date, never from a client's text.
    */
   public static String forPartition(String template, Partition partition) {
     return FOR_PARTITION.computeIfAbsent(
@@ -61,9 +61,9 @@ public final class Sql {
       """;
 
   /**
-   * Whether the statement can be asked: an id from outside names any day, and for days that never
-   * existed no statement is to be kept, here or in the connection. Asks the database only the first
-   * time; a query about a day that was dropped since finds nothing in it.
+   * Whether the partition exists or existed: an id from a client can name any day, and no statement
+   * should be cached for days without a partition. Queries the database only the first time; a
+   * statement for a day that was dropped since finds no rows.
    */
   public static boolean isThere(Tx tx, String template, Partition partition) {
     return FOR_PARTITION.containsKey(new PartitionStatement(template, partition))

@@ -4,10 +4,7 @@ import carillon.model.cluster.Term;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
-/**
- * A statement failed. Names the statement, and tells whether a retry may work
- * later.
- */
+/** A statement failed. Names the statement, and tells whether a retry may work later. */
 public final class StoreException extends RuntimeException {
 
   private static final long serialVersionUID = 1L;
@@ -64,8 +61,8 @@ public final class StoreException extends RuntimeException {
   }
 
   /**
-   * A table that a statement named is not there: as a rule, of a partition that was dropped after
-   * somebody had read which partitions there are.
+   * A table of the statement does not exist: usually one of a partition that was dropped after the
+   * partitions were listed.
    */
   public boolean isGone() {
     return "42P01".equals(sqlState);

@@ -7,17 +7,17 @@ import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 
 /**
- * Tells of the changes of state that this process has committed, one call for a batch and
- * partition, and of what was done to a single task besides. What users do in transactions of their
- * own is seen by no process, and what a process commits without hearing so is not told.
+ * Notifies listeners of the transitions that this process has committed, once per batch and
+ * partition, and of other changes of single tasks. Transactions of users are not covered, nor are
+ * commits whose response was lost.
  */
 public final class Transitions {
 
   private final List<Listener> listeners = new CopyOnWriteArrayList<>();
 
   /**
-   * Called on the committing thread, which callers wait for: return quickly, never block, and do not
-   * keep the lists.
+   * Called on the committing thread, which callers wait for: return quickly, never block, and do
+   * not keep the lists.
    */
   public interface Listener {
 

@@ -121,9 +121,9 @@ public final class Tx {
   }
 
   /**
-   * Reads, and gives back the locks on tables and indexes that this took. A walk over all days
-   * would otherwise hold several for each of them until the transaction ends, and the lock table of
-   * the whole server has room for some thousands. Whatever it wrote would be undone.
+   * Reads, and then releases the locks on tables and indexes that the read took. A scan over all
+   * partitions would otherwise hold several locks for each of them until the transaction ends, and
+   * the server's lock table has room for some thousands. Writes inside would be rolled back.
    */
   public <T> T readUnlocking(Supplier<T> read) {
     try {
@@ -168,8 +168,8 @@ public final class Tx {
   }
 
   /**
-   * The driver does so itself for other statements, but not for COPY: an answer that comes after
-   * all would be taken for the next statement's.
+   * The driver does so itself for other statements, but not for COPY: a late response would be
+   * taken for that of the next statement.
    */
   private void closeIfLost(SQLException e) {
     if (e.getSQLState() != null && e.getSQLState().startsWith("08")) {

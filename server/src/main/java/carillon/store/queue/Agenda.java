@@ -120,9 +120,9 @@ public final class Agenda implements DueListener {
   }
 
   /**
-   * Puts an entry back after a claim, without raising the signal: the claimer reads the agenda again
-   * anyway, and with many lanes every claim puts most of them back. If the lane got another claimer
-   * meanwhile, that one finds the entry when its timer wakes it.
+   * Puts an entry back after a claim, without raising the signal: the claimer reads the agenda
+   * again anyway, and with many lanes every claim puts most of them back. If the lane got another
+   * claimer meanwhile, that one finds the entry when its timer wakes it.
    */
   public void putBack(Partition partition, int lane, Instant readyAt) {
     var _ = isEarlier(partition, lane, readyAt);
@@ -167,8 +167,8 @@ public final class Agenda implements DueListener {
   }
 
   /**
-   * Removes and returns the entries of these lanes that are due by then. Entries that are added while
-   * the claim runs are not lost, even if the result of the claim is.
+   * Removes and returns the entries of these lanes that are due by then. Entries that are added
+   * while the claim runs are not lost, even if the result of the claim is.
    */
   public synchronized List<Entry> takeDue(Instant now, IntPredicate lanes) {
     List<Entry> due = new ArrayList<>();

@@ -68,9 +68,9 @@ public final class Alerts {
    * This transaction has written the deaths, so it holds the locks of their groups: no concurrent
    * transaction can raise the same alert, and an earlier one has committed.
    */
-  void raise(Tx tx, List<Outcomes.Done> dead) {
+  void raise(Tx tx, List<EndedTask> dead) {
     Map<Integer, List<TaskId>> byTenant = new TreeMap<>();
-    for (Outcomes.Done each : dead) {
+    for (EndedTask each : dead) {
       Lane lane = catalog.lane(each.lane());
       if (!TaskType.isOwn(lane.type())) {
         byTenant.computeIfAbsent(lane.tenant().value(), _ -> new ArrayList<>()).add(each.id());

@@ -58,20 +58,20 @@ final class CallbackTasks {
           .formatted(TaskReader.COLUMNS);
 
   /** With the tenant: a task restored for two tenants has the same id in both. */
-  private record Told(TenantId tenant, TaskId id) {}
+  private record TaskRef(TenantId tenant, TaskId id) {}
 
   /** Runs no query unless one of the tasks has a callback. */
-  void write(Tx tx, Partition partition, List<Outcomes.Done> done) {
-    Map<Told, Target> targets = new HashMap<>();
-    List<Outcomes.Done> told = new ArrayList<>();
-    for (Outcomes.Done each : done) {
+  void write(Tx tx, Partition partition, List<EndedTask> done) {
+    Map<TaskRef, Target> targets = new HashMap<>();
+    List<EndedTask> withCallback = new ArrayList<>();
+    for (EndedTask each : done) {
       Target target = target(each);
       if (target != null) {
-        targets.put(new Told(catalog.lane(each.lane()).tenant(), each.id()), target);
-        told.add(each);
+        targets.put(new TaskRef(catalog.lane(each.lane()).tenant(), each.id()), target);
+        withCallback.add(each);
       }
     }
-    if (told.isEmpty()) {
+    if (withCallback.isEmpty()) {
       return;
     }
     Map<TenantId, List<NewTask>> byTenant = new HashMap<>();
@@ -79,18 +79,18 @@ final class CallbackTasks {
         tx.query(
             Sql.forPartition(ENDED, partition),
             reader::view,
-            Column.ints(told, each -> catalog.lane(each.lane()).tenant().value()),
-            Column.uuids(told, each -> each.id().value()))) {
+            Column.ints(withCallback, each -> catalog.lane(each.lane()).tenant().value()),
+            Column.uuids(withCallback, each -> each.id().value()))) {
       TenantId tenant = catalog.lane(task.lane()).tenant();
-      Target target = Objects.requireNonNull(targets.get(new Told(tenant, task.id())));
+      Target target = Objects.requireNonNull(targets.get(new TaskRef(tenant, task.id())));
       byTenant.computeIfAbsent(tenant, _ -> new ArrayList<>()).add(callback(task, target));
     }
     byTenant.forEach((tenant, callbacks) -> tasks.createOwn(tx, tenant, callbacks));
-    tx.afterCommit(() -> counters.addCallbacks(told.size()));
+    tx.afterCommit(() -> counters.addCallbacks(withCallback.size()));
   }
 
   /** The task's own callback, or else its type's. */
-  private @Nullable Target target(Outcomes.Done done) {
+  private @Nullable Target target(EndedTask done) {
     if (done.state() != TaskState.COMPLETED && done.state() != TaskState.DEAD) {
       return null;
     }
@@ -124,21 +124,21 @@ final class CallbackTasks {
     ObjectNode node = JsonNodeFactory.instance.objectNode();
     node.put("event", task.state() == TaskState.DEAD ? "task.dead" : "task.completed");
     node.put("at", time(task.finishedAt()));
-    ObjectNode told = node.putObject("task");
-    told.put("id", task.id().toString());
-    told.put("type", task.type());
-    told.put("key", task.key());
-    told.put("status", task.state().name());
-    told.put("attempt", task.attempt());
-    told.put("dueAt", time(task.dueAt()));
-    told.put("startedAt", time(task.startedAt()));
-    told.put("finishedAt", time(task.finishedAt()));
-    told.put("scheduleName", task.scheduleName());
-    told.put("fireAt", time(task.fireAt()));
-    told.put("output", task.output());
-    told.put("error", task.error());
-    told.put("failure", task.failure() == null ? null : task.failure().label());
-    told.set("metadata", Json.of(task.metadata()));
+    ObjectNode ended = node.putObject("task");
+    ended.put("id", task.id().toString());
+    ended.put("type", task.type());
+    ended.put("key", task.key());
+    ended.put("status", task.state().name());
+    ended.put("attempt", task.attempt());
+    ended.put("dueAt", time(task.dueAt()));
+    ended.put("startedAt", time(task.startedAt()));
+    ended.put("finishedAt", time(task.finishedAt()));
+    ended.put("scheduleName", task.scheduleName());
+    ended.put("fireAt", time(task.fireAt()));
+    ended.put("output", task.output());
+    ended.put("error", task.error());
+    ended.put("failure", task.failure() == null ? null : task.failure().label());
+    ended.set("metadata", Json.of(task.metadata()));
     return node;
   }
 

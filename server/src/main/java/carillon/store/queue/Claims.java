@@ -29,8 +29,8 @@ import java.util.function.BiFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Claims whose holder was lost: a node without a lease, or a worker that neither
- * reported nor renewed.
+ * Claims whose holder was lost: a node without a lease, or a worker that neither reported nor
+ * renewed.
  */
 public final class Claims {
 
@@ -117,9 +117,7 @@ public final class Claims {
       WHERE node = ?
       """;
 
-  /**
-   * The claims of a node. If the node does not know one of them, its response was lost.
-   */
+  /** The claims of a node. If the node does not know one of them, its response was lost. */
   public List<Lost> ofNode(String node) {
     return db.autoCommit(tx -> tx.query(OF_NODE, Claims::lost, node));
   }
@@ -188,8 +186,8 @@ public final class Claims {
 
     /**
      * Every task that had started shares the blame. A suspect has started if it is marked. Tasks
-     * that are no suspects yet are blamed even if suspects ran next to them: otherwise a poison task
-     * among them would stay unknown, and the suspects would die for its crashes.
+     * that are no suspects yet are blamed even if suspects ran next to them: otherwise a poison
+     * task among them would stay unknown, and the suspects would die for its crashes.
      */
     LostHolder lostHolderFor(Held held) {
       if (holder == LostHolder.Holder.SILENT) {
@@ -263,7 +261,7 @@ public final class Claims {
       return new Outcomes.Written(Map.of()); // the node has recovered, or another node was faster
     }
     Row row = claim.get();
-    List<Outcomes.Ending> ends = new ArrayList<>();
+    List<ClaimEnding> ends = new ArrayList<>();
     for (Held held :
         tx.query(
             Sql.forPartition(HELD, row.partition()),
@@ -272,7 +270,7 @@ public final class Claims {
             row.taskColumn(),
             row.id())) {
       LostHolder silence = node.get().lostHolderFor(held);
-      ends.add(Outcomes.Ending.reaped(held, decide.apply(held, silence), silence.blamed()));
+      ends.add(ClaimEnding.reaped(held, decide.apply(held, silence), silence.blamed()));
     }
     Outcomes.Written written = outcomes.finishLapsed(tx, ends, WHO);
     retireOrKeep(tx, row);

@@ -27,8 +27,8 @@ import org.jspecify.annotations.Nullable;
 final class Completions {
 
   /**
-   * Equal outcomes of one claim and tenant are updated by one index range scan instead of one lookup
-   * each.
+   * Equal outcomes of one claim and tenant are updated by one index range scan instead of one
+   * lookup each.
    */
   private static final String COMPLETE =
       """
@@ -92,7 +92,7 @@ final class Completions {
             .thenComparing(SameOutcome::progress, nullsFirst(naturalOrder()))
             .thenComparing(SameOutcome::request, nullsFirst(naturalOrder()));
 
-    static SameOutcome of(Outcomes.Ending ending) {
+    static SameOutcome of(ClaimEnding ending) {
       return new SameOutcome(
           ending.tenant(),
           ending.lease(),
@@ -111,13 +111,12 @@ final class Completions {
   private record Slice(SameOutcome outcome, int first, int last) {}
 
   /** Completes the tasks that are still held under the given lease, and returns them. */
-  static List<Outcomes.Done> write(
-      Tx tx, Partition partition, List<Outcomes.Ending> endings, String who) {
+  static List<EndedTask> write(Tx tx, Partition partition, List<ClaimEnding> endings, String who) {
     if (endings.isEmpty()) {
       return List.of();
     }
     Map<SameOutcome, List<TaskId>> groups = new TreeMap<>(SameOutcome.LOCK_ORDER);
-    for (Outcomes.Ending ending : endings) {
+    for (ClaimEnding ending : endings) {
       groups.computeIfAbsent(SameOutcome.of(ending), _ -> new ArrayList<>()).add(ending.id());
     }
     List<TaskId> ids = new ArrayList<>(endings.size());
@@ -144,8 +143,8 @@ final class Completions {
         who);
   }
 
-  private static Outcomes.Done done(ResultSet row, Partition partition) throws SQLException {
-    return Outcomes.Done.completed(
+  private static EndedTask done(ResultSet row, Partition partition) throws SQLException {
+    return EndedTask.completed(
         new TaskId(Sql.uuid(row, "id")),
         partition,
         row.getInt("lane"),

@@ -4,12 +4,9 @@ import static java.util.Objects.requireNonNull;
 
 import carillon.model.Partition;
 import carillon.model.TaskId;
-import carillon.model.TenantId;
 import carillon.model.task.Attempted;
-import carillon.model.task.Failure;
 import carillon.model.task.FailureKind;
 import carillon.model.task.Lane;
-import carillon.model.task.Lease;
 import carillon.model.task.Outcome;
 import carillon.model.task.TaskState;
 import carillon.store.catalog.Catalog;
@@ -17,10 +14,8 @@ import carillon.store.catalog.Types;
 import carillon.store.db.Column;
 import carillon.store.db.Db;
 import carillon.store.db.Sql;
-import carillon.store.db.Transitions;
 import carillon.store.db.Tx;
 import carillon.store.tasks.Counters;
-import carillon.store.tasks.Counters.ClaimEnd;
 import carillon.store.tasks.Tasks;
 import java.sql.ResultSet;
 import java.sql.SQLException;
@@ -42,8 +37,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p><b>Lock order.</b> To avoid deadlocks, every transaction takes its locks in this order: the
  * row of the node; tasks, partition by partition; concurrency keys; dead letters and their groups;
- * the catalog; rows of claims, by partition and id. Only the reaper locks a node's row, and it never
- * waits for a task ({@link Claims#reap}). {@code LockOrderTest} runs every pair concurrently.
+ * the catalog; rows of claims, by partition and id. Only the reaper locks a node's row, and it
+ * never waits for a task ({@link Claims#reap}). {@code LockOrderTest} runs every pair concurrently.
  */
 public final class Outcomes {
 
@@ -65,92 +60,12 @@ public final class Outcomes {
   }
 
   /**
-   * The end of one task's claim, to be saved.
-   *
-   * @param type may be unknown where it is completed
-   * @param request the request that was sent, without secrets; null if there was none or it is
-   *     unknown
-   * @param blamed whether the task may have crashed its node
-   */
-  record Ending(
-      TenantId tenant,
-      TaskId id,
-      @Nullable String type,
-      Lease lease,
-      Outcome outcome,
-      @Nullable String progress,
-      @Nullable String request,
-      boolean blamed) {
-
-    static Ending reaped(Claims.Held held, Outcome outcome, boolean blamed) {
-      return new Ending(
-          held.tenant(), held.id(), held.type(), held.lease(), outcome, null, null, blamed);
-    }
-
-    static Ending of(Attempted attempted) {
-      return new Ending(
-          attempted.tenant(),
-          attempted.id(),
-          attempted.type(),
-          attempted.lease(),
-          attempted.outcome(),
-          null,
-          attempted.request(),
-          false);
-    }
-
-    /**
-     * Whether the attempt has shown that the task does not crash nodes: the target received it, and
-     * the node survived the response. An attempt that did not reach the target shows nothing, because
-     * the response may be what crashes the node.
-     */
-    private boolean isCleared() {
-      return outcome instanceof Outcome.RetryAt(_, var failure)
-          && failure.kind().cause() == FailureKind.Cause.TARGET_FAILED;
-    }
-
-    private boolean isCompleted() {
-      return outcome instanceof Outcome.Completed;
-    }
-
-    private @Nullable Failure failure() {
-      return switch (outcome) {
-        case Outcome.Completed _ -> null;
-        case Outcome.RetryAt(_, var failure) -> failure;
-        case Outcome.Dead(var failure, _) -> failure;
-        case Outcome.Released(var why, _) -> why;
-      };
-    }
-
-    @Nullable Integer status() {
-      Failure failure = failure();
-      return outcome instanceof Outcome.Completed done
-          ? done.status()
-          : failure == null ? null : failure.status();
-    }
-
-    @Nullable String output() {
-      Failure failure = failure();
-      return outcome instanceof Outcome.Completed done
-          ? done.output()
-          : failure == null ? null : failure.output();
-    }
-
-    private @Nullable Instant readyAt() {
-      return switch (outcome) {
-        case Outcome.RetryAt(var readyAt, _) -> readyAt;
-        case Outcome.Released(_, var readyAt) -> readyAt;
-        case Outcome.Completed _, Outcome.Dead _ -> null;
-      };
-    }
-  }
-
-  /**
    * Each statement locks in one order, so that its batches hardly ever deadlock. Completions have
-   * another order: if a batch of each kind wants the same tasks, PostgreSQL aborts one of them after
-   * a second, and it is retried.
+   * another order: if a batch of each kind wants the same tasks, PostgreSQL aborts one of them
+   * after a second, and it is retried.
    */
-  private static final Comparator<Ending> BY_ID = Comparator.comparing(each -> each.id().value());
+  private static final Comparator<ClaimEnding> BY_ID =
+      Comparator.comparing(each -> each.id().value());
 
   /**
    * Every end but a completion: the row will be used again or has failed, so its claim moves to the
@@ -247,74 +162,6 @@ public final class Outcomes {
    */
   public record Written(Map<TaskId, TaskState> states) {}
 
-  private record Letter(@Nullable Integer status, @Nullable String error, @Nullable String key) {}
-
-  /**
-   * A saved task.
-   *
-   * @param callback the task's own callback for its new state
-   * @param letter its dead letter, if it is dead
-   */
-  record Done(
-      TaskId id,
-      Partition partition,
-      int lane,
-      TaskState state,
-      @Nullable Instant readyAt,
-      int attempt,
-      boolean keyed,
-      boolean released,
-      @Nullable String failure,
-      @Nullable String callback,
-      @Nullable Letter letter)
-      implements Transitions.Move {
-
-    static Done completed(
-        TaskId id,
-        Partition partition,
-        int lane,
-        int attempt,
-        boolean keyed,
-        @Nullable String callback) {
-      return new Done(
-          id,
-          partition,
-          lane,
-          TaskState.COMPLETED,
-          null,
-          attempt,
-          keyed,
-          false,
-          null,
-          callback,
-          null);
-    }
-
-    @Override
-    public TaskState from() {
-      return TaskState.RUNNING;
-    }
-
-    @Override
-    public TaskState to() {
-      return state;
-    }
-
-    @Override
-    public boolean isReleased() {
-      return released;
-    }
-
-    private ClaimEnd end() {
-      return switch (state) {
-        case COMPLETED -> ClaimEnd.COMPLETED;
-        case DEAD -> ClaimEnd.DEAD;
-        case CANCELLED -> ClaimEnd.CANCELLED;
-        case PENDING, RUNNING, EXPIRED -> released ? ClaimEnd.RELEASED : ClaimEnd.RETRIED;
-      };
-    }
-  }
-
   private static final String RETIRE =
       """
       /* Outcomes.retire */
@@ -332,35 +179,33 @@ public final class Outcomes {
   }
 
   public Written finish(Tx tx, List<Attempted> attempted, Set<UUID> over, String node) {
-    Written written = finish(tx, attempted.stream().map(Ending::of).toList(), node);
+    Written written = finish(tx, attempted.stream().map(ClaimEnding::of).toList(), node);
     tx.update(RETIRE, Column.uuids(over, id -> id));
     return written;
   }
 
   /** Saves outcomes that the holders report. */
-  Written finish(Tx tx, List<Ending> endings, String who) {
+  Written finish(Tx tx, List<ClaimEnding> endings, String who) {
     return finish(tx, endings, who, false);
   }
 
-  /**
-   * Ends claims of lost holders whose lease has still lapsed at the time of the write.
-   */
-  Written finishLapsed(Tx tx, List<Ending> endings, String who) {
+  /** Ends claims of lost holders whose lease has still lapsed at the time of the write. */
+  Written finishLapsed(Tx tx, List<ClaimEnding> endings, String who) {
     return finish(tx, endings, who, true);
   }
 
-  private Written finish(Tx tx, List<Ending> endings, String who, boolean lapsed) {
-    Map<Partition, List<Ending>> byPartition = new TreeMap<>();
+  private Written finish(Tx tx, List<ClaimEnding> endings, String who, boolean lapsed) {
+    Map<Partition, List<ClaimEnding>> byPartition = new TreeMap<>();
     endings.forEach(
         ending ->
             byPartition
                 .computeIfAbsent(ending.id().partition(), _ -> new ArrayList<>())
                 .add(ending));
     Map<TaskId, TaskState> states = new HashMap<>();
-    List<Done> dead = new ArrayList<>();
+    List<EndedTask> dead = new ArrayList<>();
     byPartition.forEach(
         (partition, some) -> {
-          List<Done> done = finishInPartition(tx, partition, some, who, lapsed);
+          List<EndedTask> done = finishInPartition(tx, partition, some, who, lapsed);
           done.forEach(one -> states.put(one.id(), one.state()));
           callbacks.write(tx, partition, done);
           done.stream().filter(one -> one.state() == TaskState.DEAD).forEach(dead::add);
@@ -379,7 +224,7 @@ public final class Outcomes {
     return new Written(states);
   }
 
-  private void bury(Tx tx, List<Done> dead) {
+  private void bury(Tx tx, List<EndedTask> dead) {
     tx.update(
         BURY,
         Column.ints(dead, each -> catalog.lane(each.lane()).tenant().value()),
@@ -387,18 +232,18 @@ public final class Outcomes {
         Column.dates(dead, each -> each.partition().day()),
         Column.texts(dead, each -> catalog.lane(each.lane()).type()),
         Column.texts(dead, each -> requireNonNull(each.letter()).error()),
-        Column.texts(dead, Done::failure),
+        Column.texts(dead, EndedTask::failure),
         Column.shorts(dead, each -> requireNonNull(each.letter()).status()),
         Column.texts(dead, each -> requireNonNull(each.letter()).key()));
   }
 
-  private void pauseType(Tx tx, Ending ending) {
+  private void pauseType(Tx tx, ClaimEnding ending) {
     String type = Objects.requireNonNull(ending.type());
     Types.pauseBecause(tx, ending.tenant(), type, "the target responded with 410 Gone");
     tx.afterCommit(catalog::refresh);
   }
 
-  private void note(Done done) {
+  private void note(EndedTask done) {
     counters.addEnd(
         done.end(), done.failure() == null ? null : FailureKind.valueOf(done.failure()));
     if (done.readyAt() != null) {
@@ -413,19 +258,19 @@ public final class Outcomes {
     }
   }
 
-  private static List<Done> finishInPartition(
-      Tx tx, Partition partition, List<Ending> endings, String who, boolean lapsed) {
-    List<Ending> completed = new ArrayList<>(endings.size());
-    List<Ending> others = new ArrayList<>();
+  private static List<EndedTask> finishInPartition(
+      Tx tx, Partition partition, List<ClaimEnding> endings, String who, boolean lapsed) {
+    List<ClaimEnding> completed = new ArrayList<>(endings.size());
+    List<ClaimEnding> others = new ArrayList<>();
     endings.forEach(ending -> (ending.isCompleted() ? completed : others).add(ending));
-    List<Done> done = new ArrayList<>(endings.size());
+    List<EndedTask> done = new ArrayList<>(endings.size());
     done.addAll(Completions.write(tx, partition, completed, who));
     done.addAll(finish(tx, partition, others, who, lapsed));
     return done;
   }
 
-  private static List<Done> finish(
-      Tx tx, Partition partition, List<Ending> endings, String who, boolean lapsed) {
+  private static List<EndedTask> finish(
+      Tx tx, Partition partition, List<ClaimEnding> endings, String who, boolean lapsed) {
     if (endings.isEmpty()) {
       return List.of();
     }
@@ -438,31 +283,35 @@ public final class Outcomes {
         Column.ints(endings, e -> e.lease().fence()),
         Column.uuids(endings, e -> e.lease().claim()),
         Column.texts(endings, e -> e.outcome().nextState().name()),
-        Column.instants(endings, Ending::readyAt),
+        Column.instants(endings, ClaimEnding::readyAt),
         Column.booleans(endings, e -> e.outcome() instanceof Outcome.Released),
         Column.texts(endings, e -> e.failure() == null ? null : e.failure().kind().name()),
-        Column.shorts(endings, Ending::status),
+        Column.shorts(endings, ClaimEnding::status),
         Column.texts(endings, e -> e.failure() == null ? null : e.failure().message()),
-        Column.texts(endings, Ending::output),
-        Column.texts(endings, Ending::progress),
-        Column.texts(endings, Ending::type),
-        Column.texts(endings, Ending::request),
-        Column.booleans(endings, Ending::blamed),
-        Column.booleans(endings, Ending::isCleared),
+        Column.texts(endings, ClaimEnding::output),
+        Column.texts(endings, ClaimEnding::progress),
+        Column.texts(endings, ClaimEnding::type),
+        Column.texts(endings, ClaimEnding::request),
+        Column.booleans(endings, ClaimEnding::blamed),
+        Column.booleans(endings, ClaimEnding::isCleared),
         lapsed,
         who);
   }
 
-  private static @Nullable Letter letter(ResultSet row) throws SQLException {
+  private static EndedTask.@Nullable Letter letter(ResultSet row) throws SQLException {
     return row.getString("state").equals(TaskState.DEAD.name())
-        ? new Letter(Sql.integer(row, "status"), row.getString("error"), row.getString("key"))
+        ? new EndedTask.Letter(
+            Sql.integer(row, "status"), row.getString("error"), row.getString("key"))
         : null;
   }
 
-  private static Done done(
-      ResultSet row, Partition partition, @Nullable String failure, @Nullable Letter letter)
+  private static EndedTask done(
+      ResultSet row,
+      Partition partition,
+      @Nullable String failure,
+      EndedTask.@Nullable Letter letter)
       throws SQLException {
-    return new Done(
+    return new EndedTask(
         new TaskId(Sql.uuid(row, "id")),
         partition,
         row.getInt("lane"),

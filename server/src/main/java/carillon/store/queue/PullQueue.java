@@ -216,7 +216,7 @@ public final class PullQueue {
   public List<Boolean> report(
       Tx tx, TenantId tenant, List<WorkReport> reports, List<String> types, String who) {
     Map<TaskId, WorkReport> accepted = new HashMap<>();
-    List<Outcomes.Ending> ends = new ArrayList<>();
+    List<ClaimEnding> ends = new ArrayList<>();
     byPartition(tx, reports, WorkReport::id)
         .forEach(
             (partition, some) ->
@@ -248,7 +248,7 @@ public final class PullQueue {
       Partition partition,
       List<WorkReport> reports,
       List<String> types,
-      List<Outcomes.Ending> ends) {
+      List<ClaimEnding> ends) {
     Set<TaskId> once = new HashSet<>();
     Set<TaskId> again = new HashSet<>();
     reports.stream().map(WorkReport::id).filter(id -> !once.add(id)).forEach(again::add);
@@ -271,7 +271,7 @@ public final class PullQueue {
                   && (types.isEmpty() || types.contains(task.type())));
       if (isCurrent && first.putIfAbsent(report.id(), report) == null) {
         ends.add(
-            new Outcomes.Ending(
+            new ClaimEnding(
                 tenant,
                 report.id(),
                 task == null ? null : task.type(),

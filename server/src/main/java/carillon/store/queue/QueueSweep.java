@@ -32,7 +32,8 @@ public final class QueueSweep {
   private volatile int sweepsPerFullSweep = SWEEPS_PER_FULL_SWEEP;
   private @Nullable Long sweptAt; // guarded by this
   private volatile Set<Partition> open = Set.of(); // at the last sweep
-  private volatile Set<Partition> swept = Set.of(); // those of them that were swept since they opened
+  private volatile Set<Partition> swept =
+      Set.of(); // those of them that were swept since they opened
 
   public QueueSweep(Db db, Partitions partitions, Agenda agenda) {
     this.db = db;

@@ -71,8 +71,8 @@ public final class WorkQueue {
       """;
 
   /**
-   * Counts the suspects that wait in these lanes of a partition, among the first {@code limit} tasks
-   * of each lane.
+   * Counts the suspects that wait in these lanes of a partition, among the first {@code limit}
+   * tasks of each lane.
    */
   public Map<Integer, Integer> suspects(Partition partition, List<Agenda.Entry> lanes, int limit) {
     Map<Integer, Integer> counts = new HashMap<>();

@@ -75,7 +75,8 @@ public final class Backlog {
     String sql = Sql.forPartition(COUNT_DUE, partition);
     Tx.Row<Length> length = row -> new Length(row.getLong("due"), Sql.instant(row, "oldest"));
     Column some = Column.ints(lanes, lane -> lane);
-    return Partitions.unlessDropped(() -> db.autoCommit(tx -> tx.query(sql, length, some, limit, limit)));
+    return Partitions.unlessDropped(
+        () -> db.autoCommit(tx -> tx.query(sql, length, some, limit, limit)));
   }
 
   private static final String COUNT_GROUPS =

@@ -67,7 +67,8 @@ public final class Events {
 
   /** These tenants are watched, for so long; says how many they are. */
   public int watch(Collection<TenantId> tenants, Duration time) {
-    return db.autoCommit(tx -> tx.update(WATCH, Sql.seconds(time), Column.ints(tenants, TenantId::value)));
+    return db.autoCommit(
+        tx -> tx.update(WATCH, Sql.seconds(time), Column.ints(tenants, TenantId::value)));
   }
 
   private static final String WATCHED =

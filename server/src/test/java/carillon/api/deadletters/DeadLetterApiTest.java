@@ -275,7 +275,13 @@ class DeadLetterApiTest {
     assertThat(api.request("GET", "/v1/audit").as(stranger).send().expect(200).json().get("items"))
         .noneMatch(entry -> entry.get("action").asString().startsWith("redrive"));
     api.request("GET", "/v1/redrives/" + id).as(producer).send().expect(ErrorCode.MISSING_SCOPE);
-    assertThat(api.world.store.redrives().find(World.TENANT, UUID.fromString(id)).orElseThrow().state())
+    assertThat(
+            api.world
+                .store
+                .redrives()
+                .find(World.TENANT, UUID.fromString(id))
+                .orElseThrow()
+                .state())
         .isEqualTo(Redrive.State.RUNNING);
   }
 }

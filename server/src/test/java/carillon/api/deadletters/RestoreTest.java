@@ -175,7 +175,8 @@ class RestoreTest {
 
     restore(archive()).expect(200);
 
-    assertThat(api.world.store.archive().oldest(Duration.ofMinutes(1), 10, 1 << 20).letters()).isEmpty();
+    assertThat(api.world.store.archive().oldest(Duration.ofMinutes(1), 10, 1 << 20).letters())
+        .isEmpty();
     JsonNode letters = api.get("/v1/dead-letters?type=t").send().expect(200).json().get("items");
     assertThat(letters.get(0).get("id").asString()).isEqualTo(id);
     api.post("/v1/tasks/" + id + "/redrive").send().expect(200);

@@ -69,7 +69,11 @@ class BroadcastTest {
 
   private Broadcast broadcast(Function<Set<Viewer>, Map<Viewer, String>> stats) {
     return new Broadcast(
-        world.store.events(), world.store.keys(), stats, new DatabaseGate(world.db, 4), world.clock);
+        world.store.events(),
+        world.store.keys(),
+        stats,
+        new DatabaseGate(world.db, 4),
+        world.clock);
   }
 
   /** Knows one tenant only. */
@@ -140,7 +144,10 @@ class BroadcastTest {
   private TaskId happens(int tenant, String type, Instant at) {
     TaskId id = TaskId.at(at, random);
     var change = new Events.Change(id, type, TaskState.PENDING, TaskState.RUNNING, 1);
-    world.store.events().write(List.of(new Events.Event(new TenantId(tenant), at, change, 0)), "another");
+    world
+        .store
+        .events()
+        .write(List.of(new Events.Event(new TenantId(tenant), at, change, 0)), "another");
     return id;
   }
 
@@ -281,16 +288,19 @@ class BroadcastTest {
     KeyText text = KeyText.random(random);
     world.db.inTransaction(
         tx ->
-            world.store.keys().create(
-                tx,
-                World.TENANT,
-                text.id(),
-                "test",
-                Role.VIEWER.label(),
-                List.of(type),
-                text.hash(),
-                null,
-                "test"));
+            world
+                .store
+                .keys()
+                .create(
+                    tx,
+                    World.TENANT,
+                    text.id(),
+                    "test",
+                    Role.VIEWER.label(),
+                    List.of(type),
+                    text.hash(),
+                    null,
+                    "test"));
     return text.text();
   }
 
@@ -330,7 +340,12 @@ class BroadcastTest {
   void a_revoked_key_is_found_by_the_one_statement_for_all() {
     String key = key("mail");
     String id = KeyText.parse(key).orElseThrow().id();
-    var auth = new Auth("00".repeat(32), world.store.keys(), world.store.tenants(), new DatabaseGate(world.db, 1));
+    var auth =
+        new Auth(
+            "00".repeat(32),
+            world.store.keys(),
+            world.store.tenants(),
+            new DatabaseGate(world.db, 1));
     Supplier<Caller> callerNow =
         () -> auth.caller(Permission.TASKS_READ, List.of("Bearer " + key), List.of());
     EventStream stream = broadcast.open(callerNow.get(), callerNow, ALL);

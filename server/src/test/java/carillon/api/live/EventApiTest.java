@@ -137,9 +137,12 @@ class EventApiTest {
         .atMost(Duration.ofSeconds(15))
         .until(
             () -> {
-              api.world.store.events().write(
-                  List.of(new Events.Event(World.TENANT, api.world.clock.instant(), null, 1)),
-                  "another");
+              api.world
+                  .store
+                  .events()
+                  .write(
+                      List.of(new Events.Event(World.TENANT, api.world.clock.instant(), null, 1)),
+                      "another");
               return streams(api) == 0;
             });
   }
@@ -199,7 +202,10 @@ class EventApiTest {
     String id = key.substring(key.indexOf('_') + 1, key.lastIndexOf('_'));
     var auth =
         new Auth(
-            "00".repeat(32), api.world.store.keys(), api.world.store.tenants(), new DatabaseGate(api.world.db, 1));
+            "00".repeat(32),
+            api.world.store.keys(),
+            api.world.store.tenants(),
+            new DatabaseGate(api.world.db, 1));
     Caller caller = auth.caller(Permission.TASKS_READ, List.of("Bearer " + key), List.of());
     EventStream stream =
         new EventStream(

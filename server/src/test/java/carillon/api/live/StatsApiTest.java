@@ -301,8 +301,7 @@ class StatsApiTest {
   }
 
   private static Stats stats(DatabaseGate gate, LongSupplier nanoTime) {
-    return new Stats(
-        api.world.store.stats(), api.world.store.activityReader(), gate, nanoTime);
+    return new Stats(api.world.store.stats(), api.world.store.activityReader(), gate, nanoTime);
   }
 
   @Test
@@ -310,7 +309,8 @@ class StatsApiTest {
     AtomicLong nanos = new AtomicLong();
     Duration slow = Duration.ofMillis(40); // between any two reads of the clock
     Stats stats = stats(() -> nanos.addAndGet(slow.toNanos()));
-    TenantId tenant = api.world.store.tenants().put("follows", Tenants.Settings.DEFAULT, "test").id();
+    TenantId tenant =
+        api.world.store.tenants().put("follows", Tenants.Settings.DEFAULT, "test").id();
     int shown = dueOf(stats, tenant);
     for (int tasks = 1; tasks <= 8; tasks++) {
       api.world.tasks.create(tenant, World.task("t", new Target.Pull()));
@@ -396,7 +396,8 @@ class StatsApiTest {
     busy.await();
     try {
       assertThat(stats.json(viewer)).isEqualTo(first);
-      assertThat(stats.json(Set.of(viewer, Viewer.ofAll(new TenantId(99))))).containsOnlyKeys(viewer);
+      assertThat(stats.json(Set.of(viewer, Viewer.ofAll(new TenantId(99)))))
+          .containsOnlyKeys(viewer);
       assertThatThrownBy(() -> stats.json(new Viewer(new TenantId(99), List.of())))
           .isInstanceOfSatisfying(
               ApiException.class, e -> assertThat(e.code()).isEqualTo(ErrorCode.OVERLOADED));

@@ -244,8 +244,7 @@ class EmbeddedPostgresTest {
   }
 
   @Test
-  void a_server_left_by_a_killed_process_is_stopped_even_without_its_binaries()
-      throws Exception {
+  void a_server_left_by_a_killed_process_is_stopped_even_without_its_binaries() throws Exception {
     Path binaries = directory.resolve("own-binaries");
     try (ChildProcess victim =
         ChildProcess.start(Victim.class, directory, directory.toString(), binaries.toString())) {

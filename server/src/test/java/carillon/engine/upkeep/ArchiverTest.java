@@ -66,7 +66,12 @@ class ArchiverTest {
 
   private Archiver archiver(World process, Supplier<NodeLease> node) {
     return new Archiver(
-        process.store.archive(), new ArchiveFiles(archive()), TTL, process.clock, node, events::add);
+        process.store.archive(),
+        new ArchiveFiles(archive()),
+        TTL,
+        process.clock,
+        node,
+        events::add);
   }
 
   private List<Path> files() throws IOException {

@@ -53,7 +53,11 @@ class BackfillerTest {
   }
 
   private Backfill find(Backfill backfill) {
-    return world.store.backfills().find(World.TENANT, backfill.schedule(), backfill.id()).orElseThrow();
+    return world
+        .store
+        .backfills()
+        .find(World.TENANT, backfill.schedule(), backfill.id())
+        .orElseThrow();
   }
 
   @Test

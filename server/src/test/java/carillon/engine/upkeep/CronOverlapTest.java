@@ -93,10 +93,13 @@ class CronOverlapTest {
             .filter(each -> !each.getValue().plus(TAKES).isAfter(now))
             .map(Map.Entry::getKey)
             .toList();
-    world.store.outcomes().finish(
-        over.stream().map(t -> new Attempted(t, new Outcome.Completed(null, null))).toList(),
-        Set.of(),
-        "node");
+    world
+        .store
+        .outcomes()
+        .finish(
+            over.stream().map(t -> new Attempted(t, new Outcome.Completed(null, null))).toList(),
+            Set.of(),
+            "node");
     over.forEach(running::remove);
   }
 

@@ -47,8 +47,7 @@ class CatalogTest {
   }
 
   @Test
-  void a_catalog_forgotten_during_a_read_stays_forgotten_until_the_next_read()
-      throws Exception {
+  void a_catalog_forgotten_during_a_read_stays_forgotten_until_the_next_read() throws Exception {
     world.catalog.forget();
 
     List<Integer> known =
@@ -119,8 +118,7 @@ class CatalogTest {
   }
 
   @Test
-  void a_new_tenant_is_known_at_once_despite_concurrent_changes()
-      throws SQLException {
+  void a_new_tenant_is_known_at_once_despite_concurrent_changes() throws SQLException {
     world.catalog.refresh();
     try (SqlUser user = SqlUser.owner(world.address)) {
       Catalog.Written written =

@@ -86,8 +86,7 @@ class TenantLimitsTest {
 
   @Test
   @Timeout(30)
-  void open_transactions_of_users_count_and_block_nobody()
-      throws SQLException {
+  void open_transactions_of_users_count_and_block_nobody() throws SQLException {
     limit(3, 100);
     try (SqlUser one = SqlUser.owner(world.address).begin();
         SqlUser two = SqlUser.owner(world.address).begin()) {
@@ -157,23 +156,25 @@ class TenantLimitsTest {
 
   private static boolean isPut(World node, String type) {
     try {
-      node.store.types().put(
-          World.TENANT,
-          type,
-          new Types.Settings(
-              null,
-              null,
-              null,
-              null,
-              null,
-              null,
-              false,
-              null,
-              Callbacks.NONE,
-              StatusRules.DEFAULT,
-              null),
-          "test",
-          null);
+      node.store
+          .types()
+          .put(
+              World.TENANT,
+              type,
+              new Types.Settings(
+                  null,
+                  null,
+                  null,
+                  null,
+                  null,
+                  null,
+                  false,
+                  null,
+                  Callbacks.NONE,
+                  StatusRules.DEFAULT,
+                  null),
+              "test",
+              null);
       return true;
     } catch (LimitReached e) {
       return false;
@@ -228,8 +229,10 @@ class TenantLimitsTest {
     try {
       node.db.inTransaction(
           tx ->
-              node.store.keys().create(
-                  tx, World.TENANT, id, "n", "viewer", List.of(), new byte[32], null, "test"));
+              node.store
+                  .keys()
+                  .create(
+                      tx, World.TENANT, id, "n", "viewer", List.of(), new byte[32], null, "test"));
       return true;
     } catch (LimitReached e) {
       return false;
@@ -255,12 +258,14 @@ class TenantLimitsTest {
     try {
       node.db.inTransaction(
           tx ->
-              node.store.schedules().put(
-                  tx,
-                  World.TENANT,
-                  new Schedules.Wanted(schedule, null),
-                  "test",
-                  Schedules.Expected.ANY));
+              node.store
+                  .schedules()
+                  .put(
+                      tx,
+                      World.TENANT,
+                      new Schedules.Wanted(schedule, null),
+                      "test",
+                      Schedules.Expected.ANY));
       return true;
     } catch (LimitReached e) {
       return false;

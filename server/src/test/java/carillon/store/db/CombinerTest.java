@@ -151,8 +151,7 @@ class CombinerTest {
   }
 
   @Test
-  void an_interrupted_callers_item_is_written_and_the_caller_stays_interrupted()
-      throws Exception {
+  void an_interrupted_callers_item_is_written_and_the_caller_stays_interrupted() throws Exception {
     Flushes flushes = new Flushes();
     Combiner<Integer> combiner = new Combiner<>(100, flushes::holdFirst);
     try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
@@ -228,8 +227,7 @@ class CombinerTest {
   }
 
   @Test
-  void with_an_unreachable_database_waiting_callers_fail_and_later_ones_at_once()
-      throws Exception {
+  void with_an_unreachable_database_waiting_callers_fail_and_later_ones_at_once() throws Exception {
     Flushes flushes = new Flushes();
     StoreException unreachable = new StoreException("unreachable", "08006", null);
     Combiner<Integer> combiner =
@@ -254,7 +252,9 @@ class CombinerTest {
 
       assertThatThrownBy(first::get).hasRootCause(unreachable);
       assertThatThrownBy(waiting::get).hasRootCause(unreachable);
-      assertThat(flushes.seen).as("flushes, none for the waiting callers").containsExactly(List.of(0));
+      assertThat(flushes.seen)
+          .as("flushes, none for the waiting callers")
+          .containsExactly(List.of(0));
       assertThatThrownBy(() -> combiner.write(3)).as("the next tries again").isSameAs(unreachable);
     }
   }

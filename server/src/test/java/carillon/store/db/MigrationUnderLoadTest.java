@@ -63,12 +63,15 @@ class MigrationUnderLoadTest {
           Awaitility.await().until(() -> completed.size() > before + 100);
           migrations.apply(OptionalInt.of(version));
           assertThat(migrations.current()).isEqualTo(version);
-          world.store.nodes().join(
-              "at-" + version + "-" + before,
-              "n",
-              List.of("engine"),
-              "test",
-              Duration.ofMinutes(1));
+          world
+              .store
+              .nodes()
+              .join(
+                  "at-" + version + "-" + before,
+                  "n",
+                  List.of("engine"),
+                  "test",
+                  Duration.ofMinutes(1));
         }
         int before = completed.size();
         Awaitility.await().until(() -> completed.size() > before + 100);

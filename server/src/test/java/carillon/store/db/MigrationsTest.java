@@ -139,8 +139,7 @@ class MigrationsTest {
   }
 
   @Test
-  void a_failed_migration_reports_the_version_and_is_continued_later()
-      throws SQLException {
+  void a_failed_migration_reports_the_version_and_is_continued_later() throws SQLException {
     migrations.apply(OptionalInt.of(1));
     execute("CREATE TABLE carillon.cancel_request (n int)"); // not the first that it creates
 

@@ -11,12 +11,14 @@ class PoolTest {
   @ParameterizedTest
   @ValueSource(ints = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20})
   void a_server_is_given_up_only_well_after_a_statement_has_timed_out(int lease) {
-    Duration statementTimeout = Duration.ofSeconds(lease).dividedBy(4); // of the heartbeat's statements
+    Duration statementTimeout =
+        Duration.ofSeconds(lease).dividedBy(4); // of the heartbeat's statements
 
     Duration socketTimeout = new Db.Pool("test", 1, statementTimeout).socketTimeout();
 
     assertThat(socketTimeout).isGreaterThanOrEqualTo(statementTimeout.multipliedBy(3).dividedBy(2));
-    assertThat(socketTimeout).isLessThan(statementTimeout.multipliedBy(3).dividedBy(2).plusSeconds(1));
+    assertThat(socketTimeout)
+        .isLessThan(statementTimeout.multipliedBy(3).dividedBy(2).plusSeconds(1));
     assertThat(socketTimeout).isEqualTo(Duration.ofSeconds(socketTimeout.toSeconds()));
   }
 }

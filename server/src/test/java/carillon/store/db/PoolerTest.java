@@ -54,8 +54,7 @@ class PoolerTest {
   }
 
   @Test
-  void migrations_work_through_a_pooler_and_leave_no_session_state()
-      throws SQLException {
+  void migrations_work_through_a_pooler_and_leave_no_session_state() throws SQLException {
     Db.Address server = Postgres.emptyDatabase();
     try (PgBouncer pooler = PgBouncer.start(directory, server, SESSIONS)) {
       List<String> before = inEverySession(pooler, SETTINGS);

@@ -276,7 +276,8 @@ class DeadLetterPlansTest {
         .doesNotContain("Seq Scan");
     assertThat(explained.pages()).as(explained.plan()).isLessThan(search.pages());
     assertThat(explained.millis()).as(explained.plan()).isLessThan(MAX_MILLIS);
-    assertThat(world.store.deadLetters().list(World.TENANT, search.filter(), 100, null, false).items())
+    assertThat(
+            world.store.deadLetters().list(World.TENANT, search.filter(), 100, null, false).items())
         .hasSize(search.letters());
   }
 

@@ -152,8 +152,10 @@ class DeadLettersTest {
     DeadLetterGroup.Position before = null;
     do {
       var page =
-          world.store.deadLetters().groups(
-              World.TENANT, new DeadLetterGroup.Filter(null, null, null), 7, before);
+          world
+              .store
+              .deadLetters()
+              .groups(World.TENANT, new DeadLetterGroup.Filter(null, null, null), 7, before);
       groups.addAll(page.items());
       before = page.next();
     } while (before != null);
@@ -225,8 +227,10 @@ class DeadLettersTest {
 
       assertThat(first).isEqualTo(purged(10_500, 10_000, true));
       assertThat(
-              other.store.deadLetters().purge(
-                  World.TENANT, DeadLetterFilter.ALL, Duration.ofMinutes(1), "me"))
+              other
+                  .store
+                  .deadLetters()
+                  .purge(World.TENANT, DeadLetterFilter.ALL, Duration.ofMinutes(1), "me"))
           .isEqualTo(purged(500, 500, false));
     }
   }

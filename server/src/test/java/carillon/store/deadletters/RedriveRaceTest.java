@@ -129,7 +129,8 @@ class RedriveRaceTest {
     var open = new Redrives.Open(World.TENANT, redrive.id());
     if (start == Start.REDRIVE) {
       world.store.redrives().step(open);
-      world.db.inTransaction(tx -> world.store.redrives().undo(tx, World.TENANT, redrive.id(), "u"));
+      world.db.inTransaction(
+          tx -> world.store.redrives().undo(tx, World.TENANT, redrive.id(), "u"));
       world.sql(
           "UPDATE carillon.task SET ready_at = now() - interval '1 s' WHERE ready_at IS NOT NULL");
     }
@@ -143,11 +144,14 @@ class RedriveRaceTest {
       case REDRIVE_BY_HAND -> world.tasks.redrive(tx, World.TENANT, id, "me", null);
       case PURGE -> world.store.deadLetters().purge(tx, World.TENANT, DeadLetterFilter.ALL, "me");
       case CLAIM ->
-          world.store.queue().claimForWorker(
-              tx,
-              id.partition(),
-              new WorkQueue.Quota(subject.lane(), 1, Instant.EPOCH, Duration.ofMinutes(1)),
-              "worker");
+          world
+              .store
+              .queue()
+              .claimForWorker(
+                  tx,
+                  id.partition(),
+                  new WorkQueue.Quota(subject.lane(), 1, Instant.EPOCH, Duration.ofMinutes(1)),
+                  "worker");
       case CANCEL -> world.tasks.cancel(tx, World.TENANT, id, "test", null);
     }
   }

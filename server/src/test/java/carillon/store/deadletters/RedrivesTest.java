@@ -60,7 +60,8 @@ class RedrivesTest {
 
   private Redrive start(DeadLetterFilter filter, @Nullable Integer rate) {
     return world.db.inTransaction(
-        tx -> world.store.redrives().start(tx, World.TENANT, filter, rate, "starter").orElseThrow());
+        tx ->
+            world.store.redrives().start(tx, World.TENANT, filter, rate, "starter").orElseThrow());
   }
 
   private Redrive find(Redrive redrive) {
@@ -72,7 +73,8 @@ class RedrivesTest {
   }
 
   private Redrive undo(Redrive redrive) {
-    world.db.inTransaction(tx -> world.store.redrives().undo(tx, World.TENANT, redrive.id(), "undoer"));
+    world.db.inTransaction(
+        tx -> world.store.redrives().undo(tx, World.TENANT, redrive.id(), "undoer"));
     while (world.store.redrives().step(open(redrive)).isPresent()) {
       // Until it is over.
     }
@@ -179,11 +181,14 @@ class RedrivesTest {
             .task()
             .id();
     world.db.inTransaction(tx -> world.tasks.redrive(tx, World.TENANT, byHand, "me", null));
-    world.store.deadLetters().purge(
-        World.TENANT,
-        DeadLettersTest.filter(null, null, null, null, "key 10", Map.of(), null),
-        Duration.ZERO,
-        "me");
+    world
+        .store
+        .deadLetters()
+        .purge(
+            World.TENANT,
+            DeadLettersTest.filter(null, null, null, null, "key 10", Map.of(), null),
+            Duration.ZERO,
+            "me");
 
     do {
       later(redrive);
@@ -273,8 +278,10 @@ class RedrivesTest {
     List<ClaimedTask> claimed = world.claim("node", 6);
     ClaimedTask released = claimed.getLast(); // waits again, but has started
     Failure shutdown = Failure.of(FailureKind.SHUTDOWN, "shut down");
-    world.store.outcomes().finish(
-        List.of(new Attempted(released, new Outcome.Released(shutdown))), Set.of(), "node");
+    world
+        .store
+        .outcomes()
+        .finish(List.of(new Attempted(released, new Outcome.Released(shutdown))), Set.of(), "node");
     TaskId cancelled =
         new TaskId(
             UUID.fromString(

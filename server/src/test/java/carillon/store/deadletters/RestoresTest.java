@@ -80,11 +80,13 @@ class RestoresTest {
 
   @Test
   void existing_tasks_are_skipped_and_the_others_restored() {
-    restore(world.store.restores().prepare(World.TENANT, Restores.Archived.of(archived.subList(0, 5))));
+    restore(
+        world.store.restores().prepare(World.TENANT, Restores.Archived.of(archived.subList(0, 5))));
     world.db.inTransaction(
         tx -> world.tasks.redrive(tx, World.TENANT, ids.getFirst(), "test", null));
 
-    assertThat(restore(world.store.restores().prepare(World.TENANT, Restores.Archived.of(archived))))
+    assertThat(
+            restore(world.store.restores().prepare(World.TENANT, Restores.Archived.of(archived))))
         .isEqualTo(new Restores.Restored(15, 5));
 
     assertThat(world.state(ids.getFirst()).name()).isEqualTo("PENDING");

@@ -91,7 +91,10 @@ class AlertsTest {
   private void die(TenantId tenant, String type, int tasks, IntFunction<String> error) {
     List<ClaimedTask> claimed = claim(tenant, type, tasks);
     for (int i = 0; i < tasks; i++) {
-      world.store.outcomes().finish(List.of(dead(claimed.get(i), error.apply(i))), Set.of(), "node");
+      world
+          .store
+          .outcomes()
+          .finish(List.of(dead(claimed.get(i), error.apply(i))), Set.of(), "node");
     }
   }
 
@@ -227,8 +230,8 @@ class AlertsTest {
   @Test
   void a_death_that_is_rolled_back_raises_none() {
     List<ClaimedTask> claimed = claim(World.TENANT, "t", 10);
-    List<Outcomes.Ending> ends =
-        claimed.stream().map(task -> Outcomes.Ending.of(dead(task, "404"))).toList();
+    List<ClaimEnding> ends =
+        claimed.stream().map(task -> ClaimEnding.of(dead(task, "404"))).toList();
 
     assertThatThrownBy(
             () ->
@@ -256,23 +259,26 @@ class AlertsTest {
                 new Tenants.Settings(true, false, 1, new AlertSetting.AsInstallation(), null),
                 "test")
             .id();
-    world.store.types().put(
-        quiet,
-        "t",
-        new Types.Settings(
-            null,
-            null,
-            null,
-            null,
-            null,
-            null,
-            false,
-            null,
-            Callbacks.NONE,
-            StatusRules.DEFAULT,
-            null),
-        "test",
-        null);
+    world
+        .store
+        .types()
+        .put(
+            quiet,
+            "t",
+            new Types.Settings(
+                null,
+                null,
+                null,
+                null,
+                null,
+                null,
+                false,
+                null,
+                Callbacks.NONE,
+                StatusRules.DEFAULT,
+                null),
+            "test",
+            null);
 
     die(quiet, "t", 3, _ -> "404");
 
@@ -301,23 +307,26 @@ class AlertsTest {
                 new Tenants.Settings(true, false, 1, new AlertSetting.Own(RULE), null),
                 "test")
             .id();
-    world.store.types().put(
-        strict,
-        "t",
-        new Types.Settings(
-            null,
-            null,
-            null,
-            null,
-            null,
-            null,
-            false,
-            null,
-            Callbacks.NONE,
-            StatusRules.DEFAULT,
-            null),
-        "test",
-        null);
+    world
+        .store
+        .types()
+        .put(
+            strict,
+            "t",
+            new Types.Settings(
+                null,
+                null,
+                null,
+                null,
+                null,
+                null,
+                false,
+                null,
+                Callbacks.NONE,
+                StatusRules.DEFAULT,
+                null),
+            "test",
+            null);
 
     die(strict, "t", 10, _ -> "404");
 

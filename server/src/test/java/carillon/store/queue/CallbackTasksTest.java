@@ -89,18 +89,33 @@ class CallbackTasksTest {
   }
 
   private void finish(ClaimedTask task, Outcome outcome) {
-    world.store.outcomes().finish(
-        List.of(new Attempted(task, outcome)), Set.of(task.lease().claim()), "node");
+    world
+        .store
+        .outcomes()
+        .finish(List.of(new Attempted(task, outcome)), Set.of(task.lease().claim()), "node");
   }
 
   private void configure(TenantId tenant, String type, Callbacks callbacks) {
-    world.store.types().put(
-        tenant,
-        type,
-        new Types.Settings(
-            null, null, null, null, null, null, false, null, callbacks, StatusRules.DEFAULT, null),
-        "test",
-        null);
+    world
+        .store
+        .types()
+        .put(
+            tenant,
+            type,
+            new Types.Settings(
+                null,
+                null,
+                null,
+                null,
+                null,
+                null,
+                false,
+                null,
+                callbacks,
+                StatusRules.DEFAULT,
+                null),
+            "test",
+            null);
   }
 
   /** Oldest first. */
@@ -225,8 +240,16 @@ class CallbackTasksTest {
       claimed.addAll(
           world.db.inTransaction(
               tx ->
-                  world.store.pullQueue().claim(
-                      tx, World.TENANT, List.of("t"), tasks - claimed.size(), "worker", MINUTE)));
+                  world
+                      .store
+                      .pullQueue()
+                      .claim(
+                          tx,
+                          World.TENANT,
+                          List.of("t"),
+                          tasks - claimed.size(),
+                          "worker",
+                          MINUTE)));
       world.sweep();
     }
     return claimed;
@@ -237,7 +260,11 @@ class CallbackTasksTest {
     return world
         .db
         .inTransaction(
-            tx -> world.store.pullQueue().report(tx, World.TENANT, List.of(report), List.of(), "worker"))
+            tx ->
+                world
+                    .store
+                    .pullQueue()
+                    .report(tx, World.TENANT, List.of(report), List.of(), "worker"))
         .getFirst();
   }
 
@@ -254,7 +281,11 @@ class CallbackTasksTest {
     claimForWorker(1);
     lapse();
 
-    world.store.claims().lapsed(10).forEach(silent -> world.store.claims().reap(silent, (_, _) -> DEAD));
+    world
+        .store
+        .claims()
+        .lapsed(10)
+        .forEach(silent -> world.store.claims().reap(silent, (_, _) -> DEAD));
 
     assertThat(world.state(id)).isEqualTo(TaskState.DEAD);
     assertThat(callbacks()).extracting(TaskView::target).containsExactly(DIED);
@@ -283,8 +314,11 @@ class CallbackTasksTest {
             () ->
                 world.db.inTransaction(
                     tx -> {
-                      world.store.outcomes().finish(
-                          tx, List.of(Outcomes.Ending.of(new Attempted(held, COMPLETED))), "node");
+                      world
+                          .store
+                          .outcomes()
+                          .finish(
+                              tx, List.of(ClaimEnding.of(new Attempted(held, COMPLETED))), "node");
                       throw new IllegalStateException("on the last line");
                     }))
         .hasMessage("on the last line");
@@ -303,7 +337,11 @@ class CallbackTasksTest {
     lapse();
     Outcome again =
         new Outcome.RetryAt(world.clock.instant(), Failure.of(FailureKind.LEASE_LOST, "silent"));
-    world.store.claims().lapsed(10).forEach(silent -> world.store.claims().reap(silent, (_, _) -> again));
+    world
+        .store
+        .claims()
+        .lapsed(10)
+        .forEach(silent -> world.store.claims().reap(silent, (_, _) -> again));
 
     boolean accepted = report(stale, WorkReport.Kind.COMPLETED);
 
@@ -338,10 +376,13 @@ class CallbackTasksTest {
   @Test
   void a_strict_tenant_gets_callbacks() {
     Tenant strict =
-        world.store.tenants().put(
-            "strict",
-            new Tenants.Settings(true, false, 1, new AlertSetting.AsInstallation(), null),
-            "test");
+        world
+            .store
+            .tenants()
+            .put(
+                "strict",
+                new Tenants.Settings(true, false, 1, new AlertSetting.AsInstallation(), null),
+                "test");
     configure(strict.id(), "t", BOTH);
     world.tasks.create(strict.id(), task(new Target.Discard()));
 
@@ -450,6 +491,7 @@ class CallbackTasksTest {
     TaskId id = world.create(task(new Target.Pull()).telling(new Callbacks(null, own)));
 
     assertThat(world.find(id).callbacks()).isEqualTo(new Callbacks(null, own));
-    assertThat(world.store.types().find(World.TENANT, "t").orElseThrow().callbacks()).isEqualTo(BOTH);
+    assertThat(world.store.types().find(World.TENANT, "t").orElseThrow().callbacks())
+        .isEqualTo(BOTH);
   }
 }

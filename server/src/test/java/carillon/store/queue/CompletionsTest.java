@@ -66,12 +66,12 @@ class CompletionsTest {
         tx -> world.store.queue().claimForWorker(tx, any.partition(), quota, "worker").tasks());
   }
 
-  private static Outcomes.Ending completed(ClaimedTask task, @Nullable String output) {
+  private static ClaimEnding completed(ClaimedTask task, @Nullable String output) {
     return completed(task, task.lease(), output);
   }
 
-  private static Outcomes.Ending completed(ClaimedTask task, Lease lease, @Nullable String output) {
-    return new Outcomes.Ending(
+  private static ClaimEnding completed(ClaimedTask task, Lease lease, @Nullable String output) {
+    return new ClaimEnding(
         task.tenant(),
         task.id(),
         "t",
@@ -82,8 +82,12 @@ class CompletionsTest {
         false);
   }
 
-  private Set<TaskId> finish(List<Outcomes.Ending> endings, String who) {
-    return world.db.inTransaction(tx -> world.store.outcomes().finish(tx, endings, who)).states().keySet();
+  private Set<TaskId> finish(List<ClaimEnding> endings, String who) {
+    return world
+        .db
+        .inTransaction(tx -> world.store.outcomes().finish(tx, endings, who))
+        .states()
+        .keySet();
   }
 
   /** As the reaper does: they wait again, and the next claim has a higher fence. */
@@ -95,7 +99,7 @@ class CompletionsTest {
         tasks.stream()
             .map(
                 task ->
-                    new Outcomes.Ending(
+                    new ClaimEnding(
                         task.tenant(), task.id(), "t", task.lease(), back, null, null, false))
             .toList(),
         "reaper");
@@ -167,11 +171,11 @@ class CompletionsTest {
   void nearly_equal_outcomes_are_not_mixed_up() {
     world.sql("UPDATE carillon.task SET progress = 'before'");
     List<ClaimedTask> claimed = claim(TASKS);
-    List<Outcomes.Ending> endings = new ArrayList<>();
+    List<ClaimEnding> endings = new ArrayList<>();
     for (int i = 0; i < TASKS; i++) {
       ClaimedTask task = claimed.get(i);
       endings.add(
-          new Outcomes.Ending(
+          new ClaimEnding(
               task.tenant(),
               task.id(),
               "t",
@@ -186,7 +190,7 @@ class CompletionsTest {
 
     assertThat(finish(endings, "worker")).hasSize(TASKS);
 
-    for (Outcomes.Ending ending : endings) {
+    for (ClaimEnding ending : endings) {
       assertThat(
               world.value(
                   """
@@ -211,7 +215,7 @@ class CompletionsTest {
     List<ClaimedTask> first = claim(100);
     List<ClaimedTask> second = claim(60);
     List<ClaimedTask> third = claim(1);
-    List<Outcomes.Ending> endings = new ArrayList<>();
+    List<ClaimEnding> endings = new ArrayList<>();
     first.subList(0, 99).forEach(task -> endings.add(completed(task, null)));
     second.subList(0, 59).forEach(task -> endings.add(completed(task, null)));
     third.forEach(task -> endings.add(completed(task, null)));
@@ -244,7 +248,7 @@ class CompletionsTest {
         """
             .formatted(told));
     assertThat(world.value("SELECT count(*) FROM carillon.running_key")).isEqualTo("1");
-    List<Outcomes.Ending> endings = new ArrayList<>();
+    List<ClaimEnding> endings = new ArrayList<>();
     for (int i = 0; i < TASKS; i++) {
       endings.add(completed(claimed.get(i), i % 50 == 49 ? "said " + i : null));
     }

@@ -93,10 +93,13 @@ class ConcurrencyKeyTest {
     List<ClaimedTask> first = claimAll();
     assertThat(first).hasSize(1);
     assertThat(claimAll()).isEmpty();
-    world.store.outcomes().finish(
-        List.of(new Attempted(first.getFirst(), new Outcome.Completed(null, null))),
-        Set.of(),
-        "node");
+    world
+        .store
+        .outcomes()
+        .finish(
+            List.of(new Attempted(first.getFirst(), new Outcome.Completed(null, null))),
+            Set.of(),
+            "node");
 
     assertThat(claimAll()).hasSize(1);
   }
@@ -170,11 +173,14 @@ class ConcurrencyKeyTest {
         .lapsed(10)
         .forEach(
             silent ->
-                world.store.claims().reap(
-                    silent,
-                    (_, _) ->
-                        new Outcome.RetryAt(
-                            Instant.now(), Failure.of(FailureKind.LEASE_LOST, "silent"))));
+                world
+                    .store
+                    .claims()
+                    .reap(
+                        silent,
+                        (_, _) ->
+                            new Outcome.RetryAt(
+                                Instant.now(), Failure.of(FailureKind.LEASE_LOST, "silent"))));
 
     assertThat(world.value("SELECT count(*) FROM carillon.running_key")).isEqualTo("0");
   }

@@ -40,13 +40,16 @@ class PullQueueTest {
               claimed.addAll(
                   world.db.inTransaction(
                       tx ->
-                          world.store.pullQueue().claim(
-                              tx,
-                              World.TENANT,
-                              List.of("t"),
-                              tasks,
-                              "worker",
-                              Duration.ofMinutes(1))));
+                          world
+                              .store
+                              .pullQueue()
+                              .claim(
+                                  tx,
+                                  World.TENANT,
+                                  List.of("t"),
+                                  tasks,
+                                  "worker",
+                                  Duration.ofMinutes(1))));
               return claimed.size() >= tasks;
             });
     return claimed;
@@ -152,12 +155,15 @@ class PullQueueTest {
     List<PullQueue.RenewResult> renewed =
         world.db.inTransaction(
             tx ->
-                world.store.pullQueue().renew(
-                    tx,
-                    World.TENANT,
-                    List.of(new PullQueue.Renewal(id, lease)),
-                    _ -> true,
-                    Duration.ofMillis(1)));
+                world
+                    .store
+                    .pullQueue()
+                    .renew(
+                        tx,
+                        World.TENANT,
+                        List.of(new PullQueue.Renewal(id, lease)),
+                        _ -> true,
+                        Duration.ofMillis(1)));
 
     assertThat(renewed)
         .extracting(PullQueue.RenewResult::renewed)
@@ -174,8 +180,15 @@ class PullQueueTest {
     List<PullQueue.RenewResult> renewed =
         world.db.inTransaction(
             tx ->
-                world.store.pullQueue().renew(
-                    tx, World.TENANT, List.of(new PullQueue.Renewal(id, lease)), _ -> true, null));
+                world
+                    .store
+                    .pullQueue()
+                    .renew(
+                        tx,
+                        World.TENANT,
+                        List.of(new PullQueue.Renewal(id, lease)),
+                        _ -> true,
+                        null));
 
     assertThat(renewed)
         .extracting(PullQueue.RenewResult::renewed)

@@ -111,10 +111,13 @@ class CancelMatchingTest {
   void never_across_tenants() {
     TaskId mine = create("a", "k", null, "red");
     Tenant other =
-        world.store.tenants().put(
-            "other",
-            new Tenants.Settings(false, false, 1, new AlertSetting.AsInstallation(), null),
-            "test");
+        world
+            .store
+            .tenants()
+            .put(
+                "other",
+                new Tenants.Settings(false, false, 1, new AlertSetting.AsInstallation(), null),
+                "test");
     TaskFilter filter = new TaskFilter("a", null, "k", null, null, null, null, Map.of());
 
     assertThat(cancel(other.id(), filter).tasks()).isZero();

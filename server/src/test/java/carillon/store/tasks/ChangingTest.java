@@ -90,10 +90,13 @@ class ChangingTest {
     TaskId id = world.create(task);
     ClaimedTask claimed = world.claimOne("node");
     Failure failure = Failure.of(FailureKind.STATUS, "404");
-    world.store.outcomes().finish(
-        List.of(new Attempted(claimed, new Outcome.Dead(failure, false))),
-        Set.of(claimed.lease().claim()),
-        "node");
+    world
+        .store
+        .outcomes()
+        .finish(
+            List.of(new Attempted(claimed, new Outcome.Dead(failure, false))),
+            Set.of(claimed.lease().claim()),
+            "node");
     Instant tomorrow = world.clock.instant().plusSeconds(86_400).truncatedTo(ChronoUnit.MICROS);
     patch(id, new TaskPatch(tomorrow, null, null, null, null, null));
 

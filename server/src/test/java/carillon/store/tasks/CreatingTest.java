@@ -156,11 +156,13 @@ class CreatingTest {
   }
 
   private static Replies.Result once(World in, String key, int fingerprint, AtomicInteger done) {
-    return in.store.replies().once(
-        World.TENANT,
-        key,
-        new byte[] {(byte) fingerprint},
-        _ -> Optional.of(new Replies.Reply(202, "/here", "body " + done.incrementAndGet())));
+    return in.store
+        .replies()
+        .once(
+            World.TENANT,
+            key,
+            new byte[] {(byte) fingerprint},
+            _ -> Optional.of(new Replies.Reply(202, "/here", "body " + done.incrementAndGet())));
   }
 
   @Test
@@ -175,14 +177,17 @@ class CreatingTest {
   @Test
   void an_answer_that_is_no_success_is_not_kept_and_its_work_is_rolled_back() {
     Replies.Result refused =
-        world.store.replies().once(
-            World.TENANT,
-            "key-3",
-            new byte[] {1},
-            tx -> {
-              world.tasks.create(tx, World.TENANT, keyed("rolled-back", "r", null));
-              return Optional.of(new Replies.Reply(409, null, "no"));
-            });
+        world
+            .store
+            .replies()
+            .once(
+                World.TENANT,
+                "key-3",
+                new byte[] {1},
+                tx -> {
+                  world.tasks.create(tx, World.TENANT, keyed("rolled-back", "r", null));
+                  return Optional.of(new Replies.Reply(409, null, "no"));
+                });
 
     assertThat(refused).isInstanceOf(Replies.Result.Answered.class);
     assertThat(world.value("SELECT count(*) FROM carillon.task WHERE key = 'r'")).isEqualTo("0");
@@ -281,30 +286,36 @@ class CreatingTest {
   @Test
   void a_strict_tenant_takes_only_types_that_it_knows() {
     Tenant strict =
-        world.store.tenants().put(
-            "strict",
-            new Tenants.Settings(true, false, 1, new AlertSetting.AsInstallation(), null),
-            "test");
+        world
+            .store
+            .tenants()
+            .put(
+                "strict",
+                new Tenants.Settings(true, false, 1, new AlertSetting.AsInstallation(), null),
+                "test");
 
     assertThat(world.tasks.create(strict.id(), World.task("nobody-knows", null)))
         .isEqualTo(new CreateResult.UnknownType("nobody-knows"));
-    world.store.types().put(
-        strict.id(),
-        "known",
-        new Types.Settings(
-            null,
-            null,
-            null,
-            null,
-            null,
-            null,
-            false,
-            null,
-            Callbacks.NONE,
-            StatusRules.DEFAULT,
-            null),
-        "test",
-        null);
+    world
+        .store
+        .types()
+        .put(
+            strict.id(),
+            "known",
+            new Types.Settings(
+                null,
+                null,
+                null,
+                null,
+                null,
+                null,
+                false,
+                null,
+                Callbacks.NONE,
+                StatusRules.DEFAULT,
+                null),
+            "test",
+            null);
     assertThat(world.tasks.create(strict.id(), World.task("known", null)))
         .isInstanceOf(CreateResult.Created.class);
   }
@@ -312,10 +323,13 @@ class CreatingTest {
   @Test
   void a_task_of_one_tenant_does_not_exist_for_another() {
     Tenant stranger =
-        world.store.tenants().put(
-            "stranger",
-            new Tenants.Settings(false, false, 1, new AlertSetting.AsInstallation(), null),
-            "test");
+        world
+            .store
+            .tenants()
+            .put(
+                "stranger",
+                new Tenants.Settings(false, false, 1, new AlertSetting.AsInstallation(), null),
+                "test");
     TaskId id = world.create(World.task("mine", new Target.Pull()));
 
     assertThat(world.tasks.find(stranger.id(), id)).isEmpty();
@@ -358,10 +372,13 @@ class CreatingTest {
   @Test
   void a_lane_that_is_made_here_does_not_hide_what_another_node_changed() {
     world.catalog.refresh();
-    other.store.tenants().put(
-        "elsewhere",
-        new Tenants.Settings(false, false, 1, new AlertSetting.AsInstallation(), null),
-        "test");
+    other
+        .store
+        .tenants()
+        .put(
+            "elsewhere",
+            new Tenants.Settings(false, false, 1, new AlertSetting.AsInstallation(), null),
+            "test");
 
     TaskId id = world.create(World.task("a-new-lane", new Target.Pull()));
 

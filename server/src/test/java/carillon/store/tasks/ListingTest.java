@@ -212,10 +212,13 @@ class ListingTest {
       assertThat(completed(early)).isEmpty();
 
       early.db.inTransaction(tx -> early.tasks.runNow(tx, World.TENANT, waiting, "test", null));
-      early.store.outcomes().finish(
-          List.of(new Attempted(early.claimOne("node"), new Outcome.Completed(null, null))),
-          Set.of(),
-          "node");
+      early
+          .store
+          .outcomes()
+          .finish(
+              List.of(new Attempted(early.claimOne("node"), new Outcome.Completed(null, null))),
+              Set.of(),
+              "node");
 
       assertThat(completed(early)).containsExactly(waiting);
     }

@@ -83,10 +83,13 @@ class RetargetingTest {
     TaskId id = world.create(World.task("t", HTTP));
     ClaimedTask claimed = world.claimOne("node");
     Failure failure = Failure.of(FailureKind.STATUS, "404");
-    world.store.outcomes().finish(
-        List.of(new Attempted(claimed, new Outcome.Dead(failure, false))),
-        Set.of(claimed.lease().claim()),
-        "node");
+    world
+        .store
+        .outcomes()
+        .finish(
+            List.of(new Attempted(claimed, new Outcome.Dead(failure, false))),
+            Set.of(claimed.lease().claim()),
+            "node");
 
     retarget(id, new Target.Pull());
     assertThat(world.state(id)).isEqualTo(TaskState.DEAD);

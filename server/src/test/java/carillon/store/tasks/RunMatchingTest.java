@@ -145,10 +145,13 @@ class RunMatchingTest {
   void never_across_tenants() {
     TaskId mine = create("a", "k", Duration.ofHours(1), "red");
     Tenant other =
-        world.store.tenants().put(
-            "other",
-            new Tenants.Settings(false, false, 1, new AlertSetting.AsInstallation(), null),
-            "test");
+        world
+            .store
+            .tenants()
+            .put(
+                "other",
+                new Tenants.Settings(false, false, 1, new AlertSetting.AsInstallation(), null),
+                "test");
 
     assertThat(run(other.id(), filter("a", null, Map.of()))).isZero();
     assertThat(run(other.id(), filter("a", "k", Map.of()))).isZero();
