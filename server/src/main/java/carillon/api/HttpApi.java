@@ -70,13 +70,13 @@ import java.util.OptionalInt;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
-/** The HTTP server: every limit set, every endpoint in place, from start to close. */
+/** The HTTP server with all its limits and endpoints. */
 public final class HttpApi implements AutoCloseable {
 
-  /** From all addresses. */
+  /** Connections from all addresses together. */
   public static final int MAX_CONNECTIONS = 8192;
 
-  /** Beyond these, for health checks while all others are busy. */
+  /** Additional connections for health checks while all others are busy. */
   private static final int RESERVE = 64;
 
   private final WebServer server;
@@ -92,7 +92,7 @@ public final class HttpApi implements AutoCloseable {
     this.metricsPort = metricsPort;
   }
 
-  /** What all requests of a node have in common. */
+  /** Shared by all requests of a node. */
   record Shared(DatabaseGate database, Stats stats, Broadcast broadcast, AtomicBoolean stopping) {
 
     static Shared of(ApiStore store, int databaseRequests, InstantSource clock) {
@@ -109,8 +109,7 @@ public final class HttpApi implements AutoCloseable {
   /**
    * Starts to listen.
    *
-   * @throws IllegalStateException with a message for the operator if the address cannot be listened
-   *     on
+   * @throws IllegalStateException with a message for the operator if the address is not available
    */
   public static HttpApi start(
       ApiConfig config,
@@ -119,11 +118,12 @@ public final class HttpApi implements AutoCloseable {
       Health health,
       PrometheusMeterRegistry metrics,
       InstantSource clock) {
-    SlowClients slowClients = new SlowClients(SlowClients.PATIENCE, most(config), metrics);
+    SlowClients slowClients =
+        new SlowClients(SlowClients.CLIENT_TIMEOUT, maxConnections(config), metrics);
     return start(config, store, targetRules, health, metrics, clock, slowClients);
   }
 
-  /** The same with other limits for clients. */
+  /** Starts to listen with other limits for clients. */
   static HttpApi start(
       ApiConfig config,
       ApiStore store,
@@ -132,10 +132,10 @@ public final class HttpApi implements AutoCloseable {
       PrometheusMeterRegistry metrics,
       InstantSource clock,
       SlowClients slowClients) {
-    refuseTakenPort(config.bind(), config.port());
+    requireFreePort(config.bind(), config.port());
     Shared shared = Shared.of(store, config.databaseRequests(), clock);
     Gauge.builder("carillon.streams", shared.broadcast(), Broadcast::streams)
-        .description("clients that watch what happens through this node")
+        .description("Open event streams on this node")
         .register(metrics);
     Auth auth = new Auth(config.adminKeyHash(), store.keys(), store.tenants(), shared.database());
     FrontDoor door =
@@ -160,8 +160,8 @@ public final class HttpApi implements AutoCloseable {
     return new HttpApi(server, slowClients, shared, metricsPort);
   }
 
-  static SlowClients.Most most(ApiConfig config) {
-    return new SlowClients.Most(MAX_CONNECTIONS, config.maxConnectionsPerAddress(), RESERVE);
+  static SlowClients.Max maxConnections(ApiConfig config) {
+    return new SlowClients.Max(MAX_CONNECTIONS, config.maxConnectionsPerAddress(), RESERVE);
   }
 
   static Endpoints endpoints(
@@ -173,44 +173,48 @@ public final class HttpApi implements AutoCloseable {
       PrometheusMeterRegistry metrics,
       InstantSource clock) {
     DatabaseGate database = shared.database();
-    Idempotency once = new Idempotency(database, store.replies());
-    Paging lists = new Paging(new Cursors(config.secret()));
+    Idempotency idempotency = new Idempotency(database, store.replies());
+    Paging paging = new Paging(new Cursors(config.secret()));
     TargetFields targets =
         new TargetFields(targetRules, new BrokerFields(new BrokerTargetRules(config.brokers())));
     TaskFields tasks = new TaskFields(targets, clock);
     PayloadSchemas schemas = new PayloadSchemas(store.types());
     List<Endpoint> all = new ArrayList<>(operate(config, health, metrics).endpoints());
     if (!config.servesTasks()) {
-      return new Endpoints(all, "this node has no API: send requests to a node with the role api");
+      return new Endpoints(
+          all, "not found: this node has no API; send requests to a node with the role api");
     }
     all.addAll(new UiRoutes().endpoints());
-    all.addAll(new TaskRoutes(store.tasks(), tasks, schemas, database, once, lists).endpoints());
-    all.addAll(new BulkRoutes(store.tasks(), once, lists).endpoints());
-    all.addAll(new TaskListRoutes(store.tasks(), store.schedules(), database, lists).endpoints());
-    all.addAll(new BatchRoutes(store.tasks(), tasks, schemas, once).endpoints());
     all.addAll(
-        new DeadLetterRoutes(store.deadLetters(), store.redrives(), database, once, lists)
-            .endpoints());
-    all.addAll(new RedriveRoutes(store.redrives(), database, once, lists).endpoints());
-    all.addAll(new BackfillRoutes(store.backfills(), database, once, lists).endpoints());
-    all.addAll(new AuditRoutes(store.audit(), database, lists).endpoints());
+        new TaskRoutes(store.tasks(), tasks, schemas, database, idempotency, paging).endpoints());
+    all.addAll(new BulkRoutes(store.tasks(), idempotency, paging).endpoints());
     all.addAll(
-        new RestoreRoutes(store.restores(), new ArchiveFields(targets, clock), database, once)
+        new TaskListRoutes(store.tasks(), store.schedules(), database, paging).endpoints());
+    all.addAll(new BatchRoutes(store.tasks(), tasks, schemas, idempotency).endpoints());
+    all.addAll(
+        new DeadLetterRoutes(store.deadLetters(), store.redrives(), database, idempotency, paging)
             .endpoints());
-    all.addAll(new TypeRoutes(store.types(), targets, database, once, lists).endpoints());
+    all.addAll(new RedriveRoutes(store.redrives(), database, idempotency, paging).endpoints());
+    all.addAll(new BackfillRoutes(store.backfills(), database, idempotency, paging).endpoints());
+    all.addAll(new AuditRoutes(store.audit(), database, paging).endpoints());
+    all.addAll(
+        new RestoreRoutes(
+                store.restores(), new ArchiveFields(targets, clock), database, idempotency)
+            .endpoints());
+    all.addAll(new TypeRoutes(store.types(), targets, database, idempotency, paging).endpoints());
     all.addAll(
         new ScheduleRoutes(
                 store.schedules(),
                 new ScheduleFields(targets),
                 schemas,
                 database,
-                once,
-                lists,
+                idempotency,
+                paging,
                 clock)
             .endpoints());
     all.addAll(new PreviewRoute(clock).endpoints());
-    all.addAll(new WorkRoutes(store.pullQueue(), once, shared.stopping()::get).endpoints());
-    all.addAll(new KeyRoutes(store.keys(), database, lists, clock).endpoints());
+    all.addAll(new WorkRoutes(store.pullQueue(), idempotency, shared.stopping()::get).endpoints());
+    all.addAll(new KeyRoutes(store.keys(), database, paging, clock).endpoints());
     all.addAll(new MeRoute(config.version()).endpoints());
     all.addAll(new ClusterRoutes(store.cluster(), database, config.bind()).endpoints());
     all.addAll(new StorageRoute(store.storage(), database).endpoints());
@@ -219,13 +223,13 @@ public final class HttpApi implements AutoCloseable {
                 shared.stats(), store.stats(), store.activityReader(), store.tenants(), database)
             .endpoints());
     all.addAll(new EventRoutes(shared.broadcast()).endpoints());
-    all.addAll(new TenantRoutes(store.tenants(), targets, database, lists).endpoints());
-    return new Endpoints(all, "there is nothing at this path");
+    all.addAll(new TenantRoutes(store.tenants(), targets, database, paging).endpoints());
+    return new Endpoints(all, "not found: see /docs for all paths");
   }
 
   private static OperateRoutes operate(
       ApiConfig config, Health health, PrometheusMeterRegistry metrics) {
-    return new OperateRoutes(health, metrics, MetricsAccess.besideTheApi(config.metrics()));
+    return new OperateRoutes(health, metrics, MetricsAccess.onApiPort(config.metrics()));
   }
 
   static WebServer server(ApiConfig config, FrontDoor door, SlowClients slowClients) {
@@ -235,7 +239,7 @@ public final class HttpApi implements AutoCloseable {
         .useNio(false)
         .shutdownHook(false)
         .shutdownGracePeriod(config.stopGrace())
-        .maxTcpConnections(-1) // the server would stop to accept; SlowClients makes room
+        .maxTcpConnections(-1) // the server would stop accepting; SlowClients makes room
         .maxPayloadSize(Limits.BATCH_BYTES)
         .connectionOptions(slowClients)
         .contentEncoding(
@@ -252,7 +256,7 @@ public final class HttpApi implements AutoCloseable {
     return Http1ConnectionSelector.builder()
         .config(
             Http1Config.builder()
-                // RequestFraming has limits of its own, and says what was wrong.
+                // RequestHead has stricter limits, with better error messages.
                 .maxPrologueLength(2 * Limits.REQUEST_LINE_BYTES)
                 .maxHeadersSize(2 * Limits.HEADER_BYTES)
                 .validateRequestHeaders(true)
@@ -269,10 +273,10 @@ public final class HttpApi implements AutoCloseable {
   }
 
   /**
-   * Fails if nothing can listen there. The server's own message for this is a stack of exceptions;
-   * ours is one line.
+   * Fails with a one-line message if the address cannot be listened on; the web server would fail
+   * with a chain of exceptions.
    */
-  public static void refuseTakenPort(String bind, int port) {
+  public static void requireFreePort(String bind, int port) {
     try (ServerSocket probe = new ServerSocket()) {
       probe.setReuseAddress(true);
       probe.bind(new InetSocketAddress(bind, port));
@@ -284,18 +288,18 @@ public final class HttpApi implements AutoCloseable {
     }
   }
 
-  /** The port that is listened on, also when 0 was asked for. */
+  /** The actual port, also if 0 was configured. */
   public int port() {
     return server.port();
   }
 
-  /** The port of metrics and health, where they have one of their own. */
+  /** The separate port of metrics and health, if there is one. */
   public OptionalInt metricsPort() {
     return metricsPort == null ? OptionalInt.empty() : OptionalInt.of(metricsPort.port());
   }
 
   /**
-   * Ends waiting for work and streams, lets running requests finish for the grace period, then
+   * Ends long polls and event streams, lets running requests finish within the grace period, then
    * stops.
    */
   @Override
@@ -305,7 +309,7 @@ public final class HttpApi implements AutoCloseable {
     server.stop();
     slowClients.close();
     if (metricsPort != null) {
-      metricsPort.close(); // last: probes see a node that stops until it has
+      metricsPort.close(); // last, so that probes see the stopping node
     }
   }
 }

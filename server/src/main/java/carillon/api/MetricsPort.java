@@ -18,8 +18,8 @@ import java.time.InstantSource;
 import java.util.List;
 
 /**
- * Metrics and health at a port of their own, so that the network decides who reads them, and no
- * probe queues behind the API's requests.
+ * Metrics and health checks on a separate port, so that the network can protect them and probes do
+ * not queue behind API requests.
  */
 final class MetricsPort implements AutoCloseable {
 
@@ -38,15 +38,19 @@ final class MetricsPort implements AutoCloseable {
       Health health,
       PrometheusMeterRegistry metrics,
       InstantSource clock) {
-    HttpApi.refuseTakenPort(config.bind(), port);
-    // The series of connections are the API's; a second set of the same name would replace nothing.
+    HttpApi.requireFreePort(config.bind(), port);
+    // The connection metrics are those of the API; a second set would have the same names.
     SlowClients slowClients =
-        new SlowClients(SlowClients.PATIENCE, HttpApi.most(config), new CompositeMeterRegistry());
+        new SlowClients(
+            SlowClients.CLIENT_TIMEOUT,
+            HttpApi.maxConnections(config),
+            new CompositeMeterRegistry());
     List<Endpoint> endpoints =
-        new OperateRoutes(health, metrics, MetricsAccess.atTheirPort(config.metrics())).watched();
+        new OperateRoutes(health, metrics, MetricsAccess.onOwnPort(config.metrics()))
+            .healthAndMetrics();
     FrontDoor door =
         new FrontDoor(
-            new Endpoints(endpoints, "this port has /metrics and /health only"),
+            new Endpoints(endpoints, "not found: this port serves only /metrics and /health"),
             auth,
             new BodyMemory(new SpillDirectories(null)),
             metrics,

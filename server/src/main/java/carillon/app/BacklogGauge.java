@@ -64,7 +64,7 @@ final class BacklogGauge {
     Backlog.Length known = length;
     if (known == null || freshUntil.isBefore(now)) {
       long began = System.nanoTime();
-      known = backlog.look(now, MAX_COUNT);
+      known = backlog.read(now, MAX_COUNT);
       groups = backlog.deadLetterGroups(MAX_COUNT);
       length = known;
       readAt = now;

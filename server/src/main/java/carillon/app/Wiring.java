@@ -138,9 +138,9 @@ final class Wiring {
 
   /** Before anything starts: a mistyped port should fail at once, not after joining a cluster. */
   private void requireFreePorts() {
-    HttpApi.refuseTakenPort(config.http().bind(), config.http().port());
+    HttpApi.requireFreePort(config.http().bind(), config.http().port());
     if (config.metrics().port() != null) {
-      HttpApi.refuseTakenPort(config.http().bind(), config.metrics().port());
+      HttpApi.requireFreePort(config.http().bind(), config.metrics().port());
     }
   }
 

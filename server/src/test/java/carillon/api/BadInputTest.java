@@ -16,7 +16,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What must be refused, over the wire: nothing is stored, and the code says why. */
+/** Invalid requests are rejected with the right code, and nothing is stored. */
 class BadInputTest {
 
   private static final String ID = "0192f0c1-7d2a-7b3c-8d4e-5f6071829304";
@@ -146,7 +146,7 @@ class BadInputTest {
         "PUT    | /v1/tenants/t            | {'weight':0}                        | OUT_OF_RANGE",
         "PUT    | /v1/tenants/t            | {'rate':1}                          | UNKNOWN_FIELD",
       })
-  void a_bad_body_is_refused_with_its_code(
+  void an_invalid_body_is_rejected_with_its_code(
       String method, String path, String json, ErrorCode code) {
     api.request(method, path.replace("ID", ID))
         .as(TestApi.ADMIN_KEY)
@@ -210,7 +210,7 @@ class BadInputTest {
         "/v1/tenants/no-such                   | NOT_FOUND",
         "/v1/types/no-such                     | NOT_FOUND",
       })
-  void a_bad_url_is_refused_with_its_code(String path, ErrorCode code) {
+  void an_invalid_url_is_rejected_with_its_code(String path, ErrorCode code) {
     TestApi.Reply reply = api.get(path).send().expect(code);
 
     assertThat(reply.body()).doesNotContain("<script>").doesNotContain("secret");
@@ -226,7 +226,7 @@ class BadInputTest {
     "HEAD, /v1/work/claim, POST",
     "FOO, /v1/keys, 'GET, POST'",
   })
-  void a_method_that_is_not_there_is_answered_with_those_that_are(
+  void an_unsupported_method_is_rejected_with_the_supported_ones(
       String method, String path, String allow) {
     TestApi.Reply reply = api.request(method, path).send().expect(405);
 
@@ -234,7 +234,7 @@ class BadInputTest {
   }
 
   @Test
-  void the_body_must_say_what_it_is() {
+  void a_body_needs_a_supported_content_type() {
     byte[] body = "{\"type\":\"t\"}".getBytes(StandardCharsets.UTF_8);
 
     api.post("/v1/tasks").send().expect(ErrorCode.BODY_REQUIRED);
@@ -271,7 +271,7 @@ class BadInputTest {
   }
 
   @Test
-  void too_much_is_refused_with_and_without_a_length() {
+  void a_body_that_is_too_large_is_rejected_with_and_without_a_length() {
     byte[] body = new byte[Limits.BODY_BYTES + 1];
     Arrays.fill(body, (byte) ' ');
     String payload = "{\"type\":\"t\",\"payload\":\"" + "x".repeat(Limits.PAYLOAD_BYTES) + "\"}";
@@ -312,7 +312,7 @@ class BadInputTest {
   }
 
   @Test
-  void a_mistake_in_a_batch_says_which_task() {
+  void an_error_in_a_batch_points_to_its_task() {
     String batch = "{\"type\":\"t\"}\n\n{\"type\":\"t\",\"priority\":11}\n";
 
     TestApi.Reply lines =
@@ -338,7 +338,7 @@ class BadInputTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"", " ", "a b", "\u00e9", "tab\there"})
-  void an_idempotency_key_is_visible_ascii(String key) {
+  void an_idempotency_key_must_be_visible_ascii(String key) {
     if (key.chars().allMatch(c -> c < 0x80 && c != '\t') && !key.isBlank()) {
       api.post("/v1/tasks")
           .header("Idempotency-Key", key)
@@ -360,7 +360,7 @@ class BadInputTest {
   }
 
   @Test
-  void if_match_is_one_tag() {
+  void if_match_must_be_one_entity_tag() {
     for (String tag : List.of("7", "\"1\", \"2\"", "\"", "W/1")) {
       api.patch("/v1/tasks/" + ID)
           .header("If-Match", tag)
@@ -376,7 +376,7 @@ class BadInputTest {
   }
 
   @Test
-  void what_does_not_authenticate_is_answered_alike() {
+  void all_failed_authentications_get_the_same_response() {
     String first = api.request("GET", "/v1/tasks").send().expect(ErrorCode.UNAUTHORIZED).body();
     KeyText wrong = KeyText.random(new Random(1));
 
@@ -399,7 +399,7 @@ class BadInputTest {
   }
 
   @Test
-  void every_answer_is_hardened_errors_too() {
+  void every_response_has_security_headers_also_errors() {
     for (String path : List.of("/v1/tasks", "/nowhere", "/health/live")) {
       TestApi.Reply reply = api.request("GET", path).send();
 

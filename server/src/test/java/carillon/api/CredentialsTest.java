@@ -19,13 +19,13 @@ import java.util.UUID;
 import javax.crypto.spec.SecretKeySpec;
 import org.junit.jupiter.api.Test;
 
-/** Keys, tokens, cursors and roles, as far as they need no server. */
+/** Keys, tokens, cursors and roles without a server. */
 class CredentialsTest {
 
   private final Random random = new Random(7);
 
   @Test
-  void a_key_is_read_back_and_any_other_character_is_noticed() {
+  void a_key_parses_and_any_changed_character_is_detected() {
     KeyText key = KeyText.random(random);
 
     assertThat(key.text()).matches("carillon_[0-9A-Za-z]{12}_[0-9A-Za-z]{38}");
@@ -39,7 +39,7 @@ class CredentialsTest {
   }
 
   @Test
-  void a_token_names_one_lease_in_one_way() {
+  void a_lease_has_exactly_one_token() {
     Lease lease = new Lease(42, new UUID(random.nextLong(), random.nextLong()));
     String token = ClaimToken.of(lease);
 
@@ -57,7 +57,7 @@ class CredentialsTest {
   }
 
   @Test
-  void a_cursor_opens_only_for_its_own_list() {
+  void a_cursor_is_valid_only_for_its_own_list() {
     Cursors cursors = new Cursors(new SecretKeySpec(new byte[32], "HmacSHA256"));
     String cursor = cursors.seal("1\n/v1/tasks\n{}", "here");
 
@@ -80,9 +80,9 @@ class CredentialsTest {
     }
   }
 
-  /** Written out on purpose: a change of the table in Role must be made twice. */
+  /** A copy on purpose: a change of the table in Role must be confirmed here. */
   @Test
-  void roles_may_exactly_this() {
+  void each_role_has_exactly_these_permissions() {
     Map<Role, Set<Permission>> table = new EnumMap<>(Role.class);
     Set<Permission> everybody = EnumSet.of(Permission.NONE, Permission.ANY);
     Set<Permission> reader =
@@ -114,7 +114,7 @@ class CredentialsTest {
   }
 
   @Test
-  void only_a_role_that_may_as_much_covers_another() {
+  void a_role_covers_only_roles_without_further_permissions() {
     assertThat(Role.OWNER.covers(Role.ADMIN)).isFalse();
     assertThat(Role.OWNER.covers(Role.OWNER)).isTrue();
     assertThat(Role.OPERATOR.covers(Role.OWNER)).isFalse();

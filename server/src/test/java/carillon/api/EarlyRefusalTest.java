@@ -17,8 +17,8 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * Every way to be answered before the body was read: one answer, then the connection is closed, and
- * no byte of the body is taken for a request.
+ * Every rejection before the body was read: one response, then the connection is closed, and no byte
+ * of the body is read as a request.
  */
 class EarlyRefusalTest {
 
@@ -45,7 +45,7 @@ class EarlyRefusalTest {
     return "Authorization: Bearer " + key + "\r\n";
   }
 
-  /** A request that is refused whatever its body is. */
+  /** A request that is rejected whatever its body is. */
   record Refusal(String name, int status, String line, String headers) {}
 
   static List<Refusal> refusals() {
@@ -75,7 +75,7 @@ class EarlyRefusalTest {
         new Refusal("another version", 505, "POST /v1/tasks", "(version)"));
   }
 
-  /** A refusal and how its body comes. */
+  /** A rejection and the framing of its body. */
   private record Sent(
       Refusal refusal, boolean chunked, boolean expects, boolean pipelined, boolean later) {
 
@@ -112,7 +112,7 @@ class EarlyRefusalTest {
 
   @ParameterizedTest
   @MethodSource("refusals")
-  void a_refused_request_is_answered_once_and_its_connection_closed(Refusal refusal)
+  void a_rejected_request_gets_one_response_and_its_connection_is_closed(Refusal refusal)
       throws IOException {
     for (int i = 0; i < 16; i++) {
       check(new Sent(refusal, (i & 1) > 0, (i & 2) > 0, (i & 4) > 0, (i & 8) > 0));
@@ -122,7 +122,7 @@ class EarlyRefusalTest {
   private static void check(Sent sent) throws IOException {
     try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), api.port())) {
       socket.setTcpNoDelay(true);
-      socket.setSoTimeout(5_000); // less than is waited for a silent client
+      socket.setSoTimeout(5_000); // less than the timeout of a silent client
       String answer = "";
       if (sent.later()) {
         write(socket, sent.head());
@@ -146,7 +146,7 @@ class EarlyRefusalTest {
     try {
       socket.getOutputStream().write(text.getBytes(StandardCharsets.ISO_8859_1));
     } catch (SocketException e) {
-      // The server has closed, which is what it should do.
+      // The server has closed the connection, as it should.
     }
   }
 
@@ -165,19 +165,19 @@ class EarlyRefusalTest {
         all.append(new String(buffer, 0, read, StandardCharsets.ISO_8859_1));
       }
     } catch (SocketException e) {
-      // A reset after the answer: what we sent later met a closed connection.
+      // A reset after the response: later bytes reached a closed connection.
     }
     return all.toString();
   }
 
   @Test
-  void a_large_body_that_is_refused_does_not_cost_the_client_its_answer() throws IOException {
+  void a_client_gets_its_response_although_its_large_body_was_rejected() throws IOException {
     try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), api.port())) {
       socket.setSoTimeout(5_000);
       write(
           socket,
           "POST /v1/tasks HTTP/1.1\r\nHost: x\r\n" + JSON + "Content-Length: 3000000\r\n\r\n");
-      socket.getOutputStream().write(new byte[3_000_000]); // all of it, before anything is read
+      socket.getOutputStream().write(new byte[3_000_000]); // all of it, before the response is read
 
       String answer = readToEnd(socket);
 
@@ -187,7 +187,7 @@ class EarlyRefusalTest {
   }
 
   @Test
-  void a_refusal_without_a_body_keeps_the_connection() throws IOException {
+  void a_rejected_request_without_a_body_keeps_the_connection() throws IOException {
     try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), api.port())) {
       socket.setSoTimeout(5_000);
       String none = "POST /v1/tasks HTTP/1.1\r\nHost: x\r\n\r\n";

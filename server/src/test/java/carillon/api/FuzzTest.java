@@ -12,7 +12,7 @@ import java.util.Random;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** Mutated requests: whatever is sent, the answer is never our fault. */
+/** Mutated requests never cause a 5xx response. */
 @Tag("slow")
 class FuzzTest {
 
@@ -109,7 +109,7 @@ class FuzzTest {
       for (long end = System.nanoTime() + LENGTH.toNanos(); System.nanoTime() < end; sent++) {
         String request = request();
         String answer = exchange(api, request);
-        // Nothing at all is a fair answer to what is not HTTP.
+        // No response is fine for bytes that are not HTTP.
         assertThat(answer)
             .as(request)
             .matches(text -> text.isEmpty() || text.matches("HTTP/1.1 [234]\\d\\d.*"));
@@ -166,7 +166,7 @@ class FuzzTest {
     return some.get(random.nextInt(some.size()));
   }
 
-  /** The status line, or nothing. */
+  /** The status line; empty without a response. */
   private static String exchange(TestApi api, String request) throws IOException {
     try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), api.port())) {
       socket.setSoTimeout(15_000);
@@ -175,7 +175,7 @@ class FuzzTest {
       byte[] line = socket.getInputStream().readNBytes(20);
       return new String(line, StandardCharsets.ISO_8859_1).split("\r\n", 2)[0];
     } catch (IOException e) {
-      return ""; // reset: it had said all it had to say
+      return ""; // reset after the response
     }
   }
 }

@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** How much of the memory for bodies a request holds while it is being answered. */
+/** The memory for bodies that a running request holds. */
 class HeldBodiesTest {
 
   private static TestApi api;
@@ -68,7 +68,7 @@ class HeldBodiesTest {
         .equals("1");
   }
 
-  /** The answer is written while the request is being answered, so it shows what that holds. */
+  /** The response is written while the request runs, so it shows the memory that the request holds. */
   @Test
   void a_request_without_a_caller_holds_nothing() {
     await().until(() -> held() == 0);
@@ -81,7 +81,7 @@ class HeldBodiesTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"application/json", "application/x-ndjson"})
-  void a_body_holds_what_has_arrived_of_it_and_not_what_its_length_says(String type)
+  void a_body_holds_memory_for_received_bytes_not_for_its_content_length(String type)
       throws IOException {
     try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), api.port())) {
       socket

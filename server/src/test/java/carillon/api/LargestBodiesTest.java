@@ -45,9 +45,8 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 import tools.jackson.databind.JsonNode;
 
 /**
- * Sends the largest body that every endpoint allows, in the shapes that take most memory, several
- * at once, to a node with the memory that people have who change nothing. It must answer all of
- * them and stay alive.
+ * Sends the largest body of every endpoint, in the shapes that take most memory, several at once, to
+ * a node with the default heap. The node must respond to all of them and survive.
  */
 @Tag("slow")
 class LargestBodiesTest {
@@ -72,9 +71,9 @@ class LargestBodiesTest {
   }
 
   /**
-   * A body without being in memory: a start, one piece again and again, and an end.
+   * A body that is generated while it is sent: a start, copies of a piece, and an end.
    *
-   * @param piece what takes its place in every copy is the number of the copy, where it has a #
+   * @param piece each # in it is replaced by a digit of the number of the copy
    */
   private record Body(String type, String start, String piece, int copies, String end) {
 
@@ -141,14 +140,14 @@ class LargestBodiesTest {
       return read;
     }
 
-    /** The number takes as many characters as the marks that it replaces. */
+    /** The number has as many digits as the marks that it replaces. */
     private static String numbered(String piece, int number) {
       int marks = piece.indexOf("######");
       return marks < 0 ? piece : piece.replace("######", "%06d".formatted(number % 1_000_000));
     }
   }
 
-  /** Of a body that is one object. */
+  /** Shapes of a body that is one object. */
   private static Map<String, Body> shapes(int length) {
     Map<String, Body> shapes = new LinkedHashMap<>();
     shapes.put("empty objects", Body.of(length, "{\"a\":[", "{},", "{}]}"));
@@ -165,7 +164,7 @@ class LargestBodiesTest {
     return shapes;
   }
 
-  /** Of batches, whose tasks are all accepted but in the last. */
+  /** Shapes of batches; all tasks are accepted except those of the last shape. */
   private static Map<String, Body> batches() {
     int length = Limits.BATCH_BYTES;
     Map<String, Body> shapes = new LinkedHashMap<>();
@@ -208,7 +207,7 @@ class LargestBodiesTest {
     return String.join(",", pairs);
   }
 
-  /** Of archives: one line as long as a line may be, twice. */
+  /** Shapes of archives: two lines of the maximum length. */
   private static Map<String, Body> archives() {
     String start =
         ("{\"format\":1,\"tenant\":\"default\",\"id\":\"%s\",\"type\":\"t\",\"status\":\"DEAD\","
@@ -254,14 +253,14 @@ class LargestBodiesTest {
     return all;
   }
 
-  /** A new endpoint with a larger body needs shapes of its own. */
+  /** A new endpoint with a larger body needs its own shapes. */
   private static Map<String, Body> bodies(String path) {
     return switch (path) {
       case BatchRoutes.PATH -> batches();
       case RestoreRoutes.PATH -> archives();
       default -> {
         Map<String, Body> shapes = shapes(Limits.BODY_BYTES);
-        if (!path.equals("/v1/tasks")) { // all of these are read by the same lines
+        if (!path.equals("/v1/tasks")) { // all others are read by the same code
           shapes.keySet().retainAll(Set.of("small objects", "fields", "beyond Latin-1"));
         }
         yield shapes;
@@ -270,7 +269,7 @@ class LargestBodiesTest {
   }
 
   @Test
-  void the_largest_body_of_every_endpoint_is_answered_and_the_node_stays_alive()
+  void every_endpoint_handles_its_largest_body_and_the_node_survives()
       throws InterruptedException {
     List<Sent> sent = all();
     assertThat(sent).hasSizeGreaterThan(80);
@@ -298,16 +297,16 @@ class LargestBodiesTest {
     assertThat(alive()).isEqualTo(200);
   }
 
-  /** As objects, all of these at once would take more than the heap. */
+  /** As objects, all these tasks together would not fit into the heap. */
   @Test
-  void the_tasks_of_a_batch_are_not_kept_as_they_were_parsed() throws IOException {
+  void parsed_tasks_of_a_batch_are_not_kept_in_memory() throws IOException {
     Sent batch = new Sent("POST", BatchRoutes.PATH, "many fields", manyFields(60_000));
 
     assertThat(send(batch)).isEqualTo(202);
   }
 
   @Test
-  void names_that_are_long_are_not_kept() throws IOException {
+  void long_names_are_not_cached() throws IOException {
     for (int i = 0; i < 400; i++) {
       Body body = new Body(RequestBody.JSON, "{\"n" + i, "x".repeat(10_000), 100, "\":1}");
 
@@ -317,7 +316,7 @@ class LargestBodiesTest {
   }
 
   @Test
-  void a_list_of_large_tasks_ends_early_and_goes_on() throws Exception {
+  void a_page_of_large_tasks_ends_early_and_the_next_page_continues() throws Exception {
     String task =
         "{\"type\":\"large\",\"delay\":\"24h\",\"payload\":\"" + "x".repeat(262_000) + "\"}\n";
     Body batch = new Body(RequestBody.NDJSON, "", task, 250, "");
@@ -343,7 +342,7 @@ class LargestBodiesTest {
   }
 
   @Test
-  void the_tasks_of_a_batch_are_in_memory_up_to_its_part_and_then_in_a_file() throws Exception {
+  void the_rows_of_a_batch_spill_to_a_file_beyond_their_share_of_memory() throws Exception {
     String task = "{\"type\":\"b\",\"delay\":\"24h\",\"payload\":\"" + "x".repeat(1_000) + "\"}\n";
     URI url = server.url();
     try (Socket socket = new Socket(url.getHost(), url.getPort())) {

@@ -31,7 +31,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import tools.jackson.databind.JsonNode;
 
-/** Health, metrics, pages, and the description that must agree with the table of endpoints. */
+/** Health, metrics, pages, and the OpenAPI document, which must match the endpoints. */
 class OperateTest {
 
   private static final JsonNode OPENAPI =
@@ -62,13 +62,13 @@ class OperateTest {
         .all();
   }
 
-  /** The node itself, or what its $ref names. */
+  /** The node itself, or the target of its $ref. */
   private static JsonNode resolved(JsonNode node) {
     return node.has("$ref") ? OPENAPI.at(node.get("$ref").asString().substring(1)) : node;
   }
 
   @Test
-  void every_reference_in_the_description_has_a_target() {
+  void every_reference_in_the_openapi_document_resolves() {
     for (JsonNode reference : OPENAPI.findValues("$ref")) {
       assertThat(OPENAPI.at(reference.asString().substring(1)).isMissingNode())
           .as(reference.asString())
@@ -77,7 +77,7 @@ class OperateTest {
   }
 
   @Test
-  void every_endpoint_is_described_and_nothing_else() {
+  void the_openapi_document_has_exactly_the_endpoints() {
     List<String> described = new ArrayList<>();
     OPENAPI
         .get("paths")
@@ -92,7 +92,7 @@ class OperateTest {
   }
 
   @Test
-  void parameters_and_roles_are_described_as_they_are_checked() {
+  void the_openapi_document_has_the_parameters_and_roles_that_are_checked() {
     for (Endpoint endpoint : endpoints()) {
       JsonNode operation =
           OPENAPI.get("paths").get(endpoint.path()).get(endpoint.method().toLowerCase(Locale.ROOT));
@@ -121,7 +121,7 @@ class OperateTest {
   }
 
   @Test
-  void every_error_code_is_described() {
+  void the_openapi_document_has_every_error_code() {
     List<String> described = new ArrayList<>();
     for (JsonNode code : OPENAPI.get("x-error-codes")) {
       described.add(
@@ -140,7 +140,7 @@ class OperateTest {
   }
 
   @Test
-  void pages_need_no_key_carry_a_strict_policy_and_are_not_sent_twice() {
+  void pages_require_no_key_have_a_strict_policy_and_are_cached() {
     for (String path : List.of("/docs", "/openapi.json", "/ui/docs.js", "/ui/docs.css")) {
       TestApi.Reply page = api.request("GET", path).send().expect(200);
       String tag = String.valueOf(page.header("etag"));
@@ -153,7 +153,7 @@ class OperateTest {
   }
 
   @Test
-  void a_node_is_alive_but_not_ready_while_it_says_so() {
+  void a_node_can_be_live_but_not_ready() {
     api.request("GET", "/health/live").send().expect(200);
     api.request("GET", "/health/ready").send().expect(200);
     api.notReady.set(Optional.of("draining"));
@@ -170,7 +170,7 @@ class OperateTest {
   }
 
   @Test
-  void requests_are_counted_by_template_and_never_by_path() {
+  void requests_are_counted_by_route_and_never_by_path() {
     api.get("/v1/tasks/0192f0c1-7d2a-7b3c-8d4e-5f6071829304").send().expect(404);
     api.get("/v1/some-secret-path").send().expect(404);
 
@@ -189,7 +189,7 @@ class OperateTest {
   }
 
   @Test
-  void who_would_wait_too_long_for_the_database_is_told_to_come_back() throws Exception {
+  void a_request_that_waits_too_long_for_the_database_gets_503_with_retry_after() throws Exception {
     try (TestApi narrow = TestApi.start(1);
         ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
         Connection connection = Postgres.connect(narrow.world.address);
@@ -215,7 +215,7 @@ class OperateTest {
   }
 
   @Test
-  void a_database_that_is_gone_is_not_our_last_word() {
+  void the_api_recovers_when_the_database_is_reachable_again() {
     try (TestApi orphan = TestApi.start()) {
       orphan.world.db.close();
 
@@ -227,7 +227,7 @@ class OperateTest {
   }
 
   @Test
-  void a_taken_port_is_one_line() {
+  void a_port_in_use_is_a_one_line_error() {
     assertThatThrownBy(
             () ->
                 HttpApi.start(
@@ -243,7 +243,7 @@ class OperateTest {
   }
 
   @Test
-  void a_node_that_should_be_started_anew_says_why() {
+  void a_node_that_should_be_restarted_gives_the_reason() {
     api.notLive.set(Optional.of("the loop claimer stands still"));
     try {
       TestApi.Reply reply = api.request("GET", "/health/live").send().expect(ErrorCode.UNAVAILABLE);
@@ -256,7 +256,7 @@ class OperateTest {
   }
 
   @Test
-  void what_can_be_read_can_be_asked_about() {
+  void head_works_wherever_get_does() {
     TestApi.Reply reply = api.request("HEAD", "/health/live").send().expect(200);
 
     assertThat(reply.body()).isEmpty();

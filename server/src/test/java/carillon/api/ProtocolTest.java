@@ -24,7 +24,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What only a raw socket can send. */
+/** Requests that only a raw socket can send. */
 class ProtocolTest {
 
   private static final String AUTH = "Authorization: Bearer " + TestApi.ADMIN_KEY + "\r\n";
@@ -61,7 +61,7 @@ class ProtocolTest {
         answer.append(new String(buffer, 0, read, StandardCharsets.ISO_8859_1));
       }
     } catch (SocketException e) {
-      answer.append("(reset)"); // closed while we were still sending
+      answer.append("(reset)"); // closed while the test was still sending
     }
     return answer.toString();
   }
@@ -91,7 +91,7 @@ class ProtocolTest {
         "GET /v1/tasks HTTP/1.1~Host: x~Bad Header: y~~                                 | 400 |"
             + " bad_request",
       })
-  void a_request_that_can_be_read_in_two_ways_is_refused_and_the_connection_closed(
+  void an_ambiguous_request_is_rejected_and_the_connection_closed(
       String text, int status, String code) throws IOException {
     String answer = exchange(text.replace("~", "\r\n"));
 
@@ -107,7 +107,7 @@ class ProtocolTest {
         "http://[::1]/v1/me",
         "/v1/me"
       })
-  void an_absolute_url_is_answered_like_its_path(String url) throws IOException {
+  void an_absolute_url_is_handled_like_its_path(String url) throws IOException {
     assertThat(exchange("GET " + url + " HTTP/1.1\r\nHost: x\r\n" + AUTH + "\r\n"))
         .startsWith("HTTP/1.1 200")
         .contains("\"tenant\"");
@@ -116,7 +116,7 @@ class ProtocolTest {
   @ParameterizedTest
   @ValueSource(
       strings = {"GET /v1/tasks HTTP/1.1\nHost: x\n\n", "GET /v1/tasks\r\n\r\n", "HELLO\r\n\r\n"})
-  void what_is_not_http_at_all_is_refused(String text) throws IOException {
+  void bytes_that_are_not_http_are_rejected(String text) throws IOException {
     assertThat(exchange(text))
         .startsWith("HTTP/1.1 400")
         .containsOnlyOnce("HTTP/1.1 ")
@@ -126,7 +126,7 @@ class ProtocolTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"GET / HTTP/9.9\r\nHost: x\r\n\r\n", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"})
-  void another_version_of_http_is_refused(String text) throws IOException {
+  void an_unsupported_http_version_is_rejected(String text) throws IOException {
     assertThat(exchange(text))
         .startsWith("HTTP/1.1 505")
         .containsOnlyOnce("HTTP/1.1 505")
@@ -146,7 +146,7 @@ class ProtocolTest {
   void a_request_of_http_1_0_is_answered_and_the_connection_closed(String text) throws IOException {
     try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), api.port())) {
       socket.getOutputStream().write(text.getBytes(StandardCharsets.ISO_8859_1));
-      socket.setSoTimeout(7_000); // less than an idle connection has
+      socket.setSoTimeout(7_000); // less than the timeout of an idle connection
 
       assertThat(readAll(socket))
           .startsWith("HTTP/1.1 200")
@@ -199,14 +199,14 @@ class ProtocolTest {
   }
 
   @Test
-  void a_bare_line_feed_between_headers_is_refused() throws IOException {
+  void a_bare_line_feed_between_headers_is_rejected() throws IOException {
     String answer = exchange("GET /v1/tasks HTTP/1.1\r\nHost: x\nX-A: b\n\n\r\n\r\n");
 
     assertThat(answer).startsWith("HTTP/1.1 400").contains("application/problem+json");
   }
 
   @Test
-  void more_than_a_hundred_headers_are_refused() throws IOException {
+  void more_than_a_hundred_headers_are_rejected() throws IOException {
     String answer =
         exchange("GET /health/live HTTP/1.1\r\nHost: x\r\n" + "X-A: b\r\n".repeat(100) + "\r\n");
 
@@ -214,7 +214,7 @@ class ProtocolTest {
   }
 
   @Test
-  void a_long_url_and_long_headers_are_refused() throws IOException {
+  void a_long_url_and_long_headers_are_rejected() throws IOException {
     String url =
         exchange("GET /v1/tasks?key=" + "a".repeat(16_000) + " HTTP/1.1\r\nHost: x\r\n\r\n");
     String header =
@@ -225,7 +225,7 @@ class ProtocolTest {
   }
 
   @Test
-  void a_body_that_is_too_long_is_refused_before_it_is_sent() throws IOException {
+  void a_body_that_is_too_long_is_rejected_before_it_is_sent() throws IOException {
     String head = "POST /v1/tasks HTTP/1.1\r\nHost: x\r\n" + AUTH + JSON;
 
     assertThat(exchange(head + "Content-Length: 1048577\r\nExpect: 100-continue\r\n\r\n"))
@@ -235,7 +235,7 @@ class ProtocolTest {
   }
 
   @Test
-  void a_chunked_body_that_is_not_one_is_refused() throws IOException {
+  void an_invalid_chunked_body_is_rejected() throws IOException {
     String head =
         "POST /v1/tasks HTTP/1.1\r\nHost: x\r\n"
             + AUTH
@@ -271,7 +271,7 @@ class ProtocolTest {
   }
 
   @Test
-  void what_follows_a_refused_request_is_not_read() throws IOException {
+  void bytes_after_a_rejected_request_are_not_read() throws IOException {
     String smuggled =
         """
         POST /v1/tasks HTTP/1.1
@@ -291,7 +291,7 @@ class ProtocolTest {
   }
 
   @Test
-  void slow_silent_and_deaf_clients_are_let_go_within_ten_seconds() throws Exception {
+  void slow_silent_and_non_reading_clients_are_disconnected_within_ten_seconds() throws Exception {
     List<Callable<Duration>> clients =
         List.of(
             ProtocolTest::timeUntilTheDeafAreDropped,
@@ -319,13 +319,13 @@ class ProtocolTest {
     }
   }
 
-  /** Sends something at once and the rest a byte per second. */
+  /** Sends the first part immediately and the rest one byte per second. */
   private static Duration timeUntilClosed(String atOnce, String slowly) throws IOException {
     long start = System.nanoTime();
     try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), api.port())) {
       socket.getOutputStream().write(atOnce.getBytes(StandardCharsets.ISO_8859_1));
       socket.setSoTimeout(
-          slowly.isEmpty() ? 30_000 : 1_000); // waiting for the end is the pause between two bytes
+          slowly.isEmpty() ? 30_000 : 1_000); // the read timeout is the pause between two bytes
       for (byte next : slowly.getBytes(StandardCharsets.ISO_8859_1)) {
         if (isClosedAfter(socket, next)) {
           break;
@@ -338,7 +338,7 @@ class ProtocolTest {
     }
   }
 
-  /** Asks for more than all buffers hold and reads nothing of it. */
+  /** Requests more than all buffers hold, and reads nothing. */
   private static Duration timeUntilTheDeafAreDropped() throws IOException {
     long start = System.nanoTime();
     try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), api.port())) {

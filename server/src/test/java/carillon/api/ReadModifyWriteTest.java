@@ -13,7 +13,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import tools.jackson.databind.node.ObjectNode;
 import tools.jackson.databind.util.RawValue;
 
-/** What GET answers can be changed and sent back by PUT. */
+/** The response of GET can be edited and sent back by PUT. */
 class ReadModifyWriteTest {
 
   private static final String TYPE = "/v1/types/edited";
@@ -56,7 +56,7 @@ class ReadModifyWriteTest {
 
   @ParameterizedTest
   @CsvSource({TYPE + ",priority", SCHEDULE + ",priority", TENANT + ",weight"})
-  void what_was_read_can_be_sent_back_as_it_is_or_changed(String path, String field) {
+  void a_response_can_be_sent_back_unchanged_or_edited(String path, String field) {
     Set<String> moving = Set.of("version", "updatedAt");
     ObjectNode before = read(path);
 
@@ -96,7 +96,7 @@ class ReadModifyWriteTest {
         TENANT + " | name | \"other\"",
         TENANT + " | name | null",
       })
-  void another_value_of_a_field_that_only_the_server_sets_is_refused(
+  void a_changed_read_only_field_is_rejected(
       String path, String field, String value) {
     ObjectNode before = read(path);
     ObjectNode changed = before.deepCopy();
@@ -110,7 +110,7 @@ class ReadModifyWriteTest {
   }
 
   @Test
-  void what_only_the_server_sets_cannot_be_set_for_something_new() {
+  void a_read_only_field_cannot_be_set_on_a_new_resource() {
     for (String path : Set.of(TYPE, SCHEDULE, TENANT)) {
       String other = path.replace("edited", "other");
       api.put(other).json(read(path).toString()).send().expect(ErrorCode.READ_ONLY_FIELD);
@@ -119,7 +119,7 @@ class ReadModifyWriteTest {
   }
 
   @Test
-  void a_field_that_does_not_exist_is_refused_as_ever() {
+  void an_unknown_field_is_rejected() {
     for (String path : Set.of(TYPE, SCHEDULE, TENANT)) {
       String json = Json.MAPPER.writeValueAsString(read(path).put("colour", "red"));
       api.put(path).json(json).send().expect(ErrorCode.UNKNOWN_FIELD);

@@ -19,7 +19,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import tools.jackson.databind.JsonNode;
 
-/** What one key may do to others, and to what others left behind. */
+/** The access of keys to endpoints, to other keys and to stored responses. */
 class RightsTest {
 
   private static TestApi api;
@@ -60,8 +60,8 @@ class RightsTest {
   }
 
   /**
-   * A parameter that no endpoint takes: it is refused right after the key and its role were found
-   * good, so nothing is done.
+   * A parameter that no endpoint has: it is rejected right after the permission check, so the request
+   * does nothing.
    */
   private static TestApi.Request asking(Endpoint endpoint) {
     String path = endpoint.path().replaceAll("\\{[^}]*}", "x");
@@ -69,7 +69,7 @@ class RightsTest {
   }
 
   @Test
-  void every_endpoint_refuses_every_role_that_its_permission_does_not_name() {
+  void every_endpoint_rejects_roles_without_its_permission() {
     List<String> wrong = new ArrayList<>();
     List<Endpoint> endpoints = endpoints();
     for (Role role : Role.values()) {
@@ -93,9 +93,9 @@ class RightsTest {
     assertThat(wrong).isEmpty();
   }
 
-  /** Written out on purpose: a new endpoint has to say here who may use it. */
+  /** A copy on purpose: the permission of a new endpoint must be confirmed here. */
   @Test
-  void every_endpoint_asks_for_exactly_this() {
+  void every_endpoint_requires_exactly_this_permission() {
     assertThat(
             endpoints().stream()
                 .map(each -> each.method() + " " + each.path() + " " + each.permission())
@@ -199,7 +199,7 @@ class RightsTest {
     assertThat(api.request("GET", "/v1/keys").as(owner).send().expect(200).body())
         .doesNotContain("\"admin\"")
         .contains("\"owner\"");
-    for (int i = 0; i < 2; i++) { // also what was revoked before
+    for (int i = 0; i < 2; i++) { // the second time they are already revoked
       api.request("DELETE", "/v1/keys/" + id).as(owner).send().expect(ErrorCode.NOT_FOUND);
       api.request("GET", "/v1/me").as(i == 0 ? stillGood : admin).send().expect(200);
       if (i == 0) {
@@ -217,7 +217,7 @@ class RightsTest {
     api.request("DELETE", "/v1/keys/" + other.get("id").asString()).as(owner).send().expect(204);
   }
 
-  /** The subjects of all records about keys, page after page. */
+  /** The subjects of all audit entries about keys, from all pages. */
   private static List<String> audited(String key) {
     List<String> subjects = new ArrayList<>();
     String cursor = "";
@@ -236,7 +236,7 @@ class RightsTest {
   }
 
   @Test
-  void the_audit_has_admins_keys_for_admins_only() {
+  void only_admins_see_audit_entries_about_admin_keys() {
     String owner = api.key("audited", "owner");
     String viewer = api.key("audited", "viewer");
     String admin = api.key("audited", "admin");
@@ -291,7 +291,7 @@ class RightsTest {
   }
 
   @Test
-  void a_kept_answer_is_for_those_who_may_touch_the_same_types() {
+  void a_stored_response_is_only_for_keys_with_the_same_types() {
     String owner = api.key("kept", "owner");
     String limited = api.key("kept", "producer", "mine");
     String task = "{\"type\":\"theirs\",\"payload\":\"confidential\"}";
@@ -312,7 +312,7 @@ class RightsTest {
   }
 
   @Test
-  void a_key_that_was_rotated_still_gets_its_repeat() {
+  void a_rotated_key_still_gets_the_stored_response() {
     String before = api.key("rotated", "producer", "b", "a");
     String after = api.key("rotated", "producer", "a", "b");
     String body = "{\"type\":\"a\"}";

@@ -18,12 +18,12 @@ import org.junit.jupiter.params.provider.ValueSource;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.node.ObjectNode;
 
-/** Secrets of targets are stored and sent, and shown to nobody. */
+/** Secrets of targets are stored and sent, but never shown. */
 class SecretTargetsTest {
 
   private static final String SECRET = "SUPERSECRET";
 
-  /** A header that looks secret, one that is marked so, one that is none, and a parameter. */
+  /** A secret-looking header, one marked as secret, an ordinary one, and a parameter. */
   private static final String HTTP =
       """
       {"http": {"url": "https://hooks.example/a?token=SUPERSECRET-1&page=2", "method": "POST",
@@ -58,7 +58,7 @@ class SecretTargetsTest {
   }
 
   @Test
-  void nobody_is_shown_the_secrets_of_a_type_a_schedule_a_task_or_an_alert() {
+  void the_secrets_of_types_schedules_tasks_and_alerts_are_never_shown() {
     List<String> answers = new ArrayList<>();
     String settings =
         "{\"target\": %s, \"onComplete\": %s, \"onDead\": %s}".formatted(HTTP, HTTP, HTTP);
@@ -106,13 +106,13 @@ class SecretTargetsTest {
     assertThat(answers).allSatisfy(answer -> assertThat(answer).doesNotContain(SECRET));
     assertThat(api.get("/v1/types/seen").send().json().get("target").toString()).isEqualTo(SHOWN);
     assertThat(api.get("/v1/tasks/" + id).send().json().get("onDead").toString()).isEqualTo(SHOWN);
-    // And they are kept, to be sent.
+    // They are stored, to be sent.
     assertThat(stored("task_type", "target", "name = 'seen'")).contains("SUPERSECRET-3");
     assertThat(stored("task", "on_dead", "id = '" + id + "'")).contains("SUPERSECRET-2");
   }
 
   @Test
-  void nobody_is_shown_the_secrets_of_a_dead_letter() {
+  void the_secrets_of_dead_letters_are_never_shown() {
     String id = dead("died", HTTP);
     for (String role : List.of("owner", "operator", "producer", "worker", "viewer")) {
       String key = api.key("default", role);
@@ -130,7 +130,7 @@ class SecretTargetsTest {
   }
 
   @Test
-  void what_is_read_can_be_edited_and_put_back() {
+  void a_response_with_hidden_values_can_be_edited_and_sent_back() {
     put("/v1/types/back", "{\"target\": %s, \"onDead\": %s}".formatted(HTTP, HTTP)).expect(201);
     TestApi.Reply read = api.get("/v1/types/back").send();
     String tag = String.valueOf(read.header("etag"));
@@ -156,7 +156,7 @@ class SecretTargetsTest {
   }
 
   @Test
-  void a_schedule_that_is_put_back_as_it_was_read_is_not_changed() {
+  void a_schedule_that_is_sent_back_unchanged_stays_unchanged() {
     String body = "{\"every\": \"1h\", \"type\": \"s\", \"target\": %s}";
     put("/v1/schedules/back", body.formatted(HTTP)).expect(201);
 
@@ -200,7 +200,7 @@ class SecretTargetsTest {
   }
 
   @Test
-  void a_kept_secret_stays_one_without_its_mark() {
+  void a_kept_secret_stays_secret_without_its_mark() {
     put("/v1/types/mark", "{\"target\": %s}".formatted(HTTP)).expect(201);
 
     put(
@@ -213,7 +213,7 @@ class SecretTargetsTest {
     assertThat(stored("task_type", "target", "name = 'mark'")).contains("SUPERSECRET-3");
   }
 
-  /** Otherwise whoever may change a target could read its secrets at a host of their own. */
+  /** Otherwise a caller that can change a target could send its secrets to another host. */
   @ParameterizedTest
   @ValueSource(
       strings = {
@@ -264,7 +264,7 @@ class SecretTargetsTest {
         "PUT   | /v1/tenants/none     | {'alert': {'target': T}}                           |"
             + " /alert/target/http/headers/A-Key"
       })
-  void a_hidden_value_that_nothing_is_stored_for_is_refused(
+  void a_hidden_value_without_a_stored_one_is_rejected(
       String method, String path, String body, String pointer) {
     String target = "{'http': {'url': 'https://a.example/', 'headers': {'A-Key': '(hidden)'}}}";
 
@@ -283,7 +283,7 @@ class SecretTargetsTest {
   }
 
   @Test
-  void a_task_without_a_target_of_its_own_has_no_secret_to_keep() {
+  void a_task_without_its_own_target_has_no_secret_to_keep() {
     put("/v1/types/own", "{\"target\": %s}".formatted(HTTP)).expect(201);
     String id = api.task("{\"type\": \"own\", \"delay\": \"1h\"}");
 
@@ -303,7 +303,7 @@ class SecretTargetsTest {
         "[1]             | /target/http/secretHeaders/0",
         "{'X-A': true}   | /target/http/secretHeaders"
       })
-  void what_is_marked_as_secret_is_a_header(String marked, String pointer) {
+  void only_headers_can_be_marked_as_secret(String marked, String pointer) {
     JsonNode refused =
         api.post("/v1/tasks")
             .json(
@@ -337,7 +337,7 @@ class SecretTargetsTest {
         .contains("SUPERSECRET-1", "SUPERSECRET-2", "SUPERSECRET-3")
         .doesNotContain("(hidden)");
     assertThat(stored("task", "on_dead", "id = '" + same + "'")).contains("SUPERSECRET-2");
-    // Its host is another: only a person can say what the secrets were.
+    // Another host: the secrets must be sent again.
     assertThat(stored("task", "target", "id = '" + other + "'")).contains("(hidden)");
     String shown = api.get("/v1/tasks/" + other).send().json().get("target").toString();
     api.patch("/v1/tasks/" + other)

@@ -36,13 +36,13 @@ import javax.crypto.spec.SecretKeySpec;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.JsonNode;
 
-/** A running API on a database of its own, and the shortest way to call it. */
+/** A running API on its own database, and a short way to call it. */
 public final class TestApi implements AutoCloseable {
 
   public static final String ADMIN_KEY = "the-admin-key-of-this-test";
 
-  private static final SlowClients.Most MOST =
-      new SlowClients.Most(HttpApi.MAX_CONNECTIONS, 1024, 64);
+  private static final SlowClients.Max MOST =
+      new SlowClients.Max(HttpApi.MAX_CONNECTIONS, 1024, 64);
 
   public final World world = World.create();
   public final PrometheusMeterRegistry metrics =
@@ -59,7 +59,7 @@ public final class TestApi implements AutoCloseable {
       Function<StoredSchedule, Timetable> timetables,
       Set<BrokerName> brokers,
       Duration patience,
-      SlowClients.Most most) {
+      SlowClients.Max most) {
     this.api =
         HttpApi.start(
             config(0, databaseRequests, brokers),
@@ -93,19 +93,20 @@ public final class TestApi implements AutoCloseable {
     return start(databaseRequests, StoredSchedule::timetable);
   }
 
-  /** With other nominal times for backfills. */
+  /** With other run times for backfills. */
   public static TestApi start(
       int databaseRequests, Function<StoredSchedule, Timetable> timetables) {
-    return new TestApi(databaseRequests, timetables, Set.of(), SlowClients.PATIENCE, MOST);
+    return new TestApi(databaseRequests, timetables, Set.of(), SlowClients.CLIENT_TIMEOUT, MOST);
   }
 
-  /** Of an operator who has registered these. */
+  /** With registered broker clusters. */
   public static TestApi withBrokers(BrokerName... brokers) {
-    return new TestApi(8, StoredSchedule::timetable, Set.of(brokers), SlowClients.PATIENCE, MOST);
+    return new TestApi(
+        8, StoredSchedule::timetable, Set.of(brokers), SlowClients.CLIENT_TIMEOUT, MOST);
   }
 
   /** With other limits for clients. */
-  public static TestApi withClients(Duration patience, SlowClients.Most most) {
+  public static TestApi withClients(Duration patience, SlowClients.Max most) {
     return new TestApi(8, StoredSchedule::timetable, Set.of(), patience, most);
   }
 
@@ -133,7 +134,7 @@ public final class TestApi implements AutoCloseable {
     return api.port();
   }
 
-  /** A request to be sent. */
+  /** A request that is not sent yet. */
   public final class Request {
 
     private final HttpRequest.Builder builder;
@@ -185,7 +186,7 @@ public final class TestApi implements AutoCloseable {
     }
   }
 
-  /** An answer. */
+  /** A response. */
   public record Reply(HttpResponse<String> response) {
 
     public int status() {
@@ -254,12 +255,12 @@ public final class TestApi implements AutoCloseable {
     return request("DELETE", path).as(ADMIN_KEY);
   }
 
-  /** Creates a task and answers its id. */
+  /** Creates a task and returns its ID. */
   public String task(String json) {
     return post("/v1/tasks").json(json).send().expect(202).text("id");
   }
 
-  /** A key of the given role in a tenant, which is made if needed. */
+  /** A key of the given role in a tenant, which is created if needed. */
   public String key(String tenant, String role, String... types) {
     put("/v1/tenants/" + tenant).json("{}").send().expect(200);
     String list =

@@ -18,19 +18,19 @@ import tools.jackson.databind.node.JsonNodeFactory;
 import tools.jackson.databind.node.ObjectNode;
 import tools.jackson.databind.util.RawValue;
 
-/** Shows who changed what. */
+/** Lists the audit log. */
 public final class AuditRoutes {
 
   private static final int MAX_TEXT = 200;
 
   private final Audit audit;
   private final DatabaseGate database;
-  private final Paging lists;
+  private final Paging paging;
 
-  public AuditRoutes(Audit audit, DatabaseGate database, Paging lists) {
+  public AuditRoutes(Audit audit, DatabaseGate database, Paging paging) {
     this.audit = audit;
     this.database = database;
-    this.lists = lists;
+    this.paging = paging;
   }
 
   public List<Endpoint> endpoints() {
@@ -48,12 +48,12 @@ public final class AuditRoutes {
         new Audit.Filter(
             query.text("action", MAX_TEXT),
             query.text("subject", MAX_TEXT),
-            call.caller().role() == Role.ADMIN); // to others admins' keys do not exist
+            call.caller().role() == Role.ADMIN); // other roles must not see the keys of admins
     int limit = query.limit();
-    Long before = lists.start(call, AuditRoutes::position);
+    Long before = paging.start(call, AuditRoutes::position);
     Page<Audit.Entry, Long> page =
         database.use(() -> audit.list(call.tenant(), filter, limit, before));
-    return lists.answer(
+    return paging.answer(
         call,
         page.items().stream().map(AuditRoutes::json).toList(),
         page.next() == null ? null : page.next().toString());

@@ -32,7 +32,7 @@ public final class ClusterRoutes {
   private final ObjectNode listener;
 
   /**
-   * @param bind the address that this node listens on, by plain HTTP
+   * @param bind the address that this node listens on, without TLS
    */
   public ClusterRoutes(ClusterReader reader, DatabaseGate database, String bind) {
     this.reader = reader;
@@ -113,7 +113,7 @@ public final class ClusterRoutes {
         .put("lastMovedAt", Times.formatOrNull(shards.lastMovedAt()));
   }
 
-  /** The worst of those that still work. */
+  /** The largest lag of all members. */
   private static Duration lag(Cluster cluster) {
     return cluster.nodes().stream()
         .filter(ClusterRoutes::isMember)
@@ -155,7 +155,7 @@ public final class ClusterRoutes {
     return json.put("oldestTransaction", text(database.oldestTransaction()));
   }
 
-  /** With the sign in front, as ISO 8601 has it and Java does not. */
+  /** With the sign in front, as in ISO 8601; Java repeats it for every unit. */
   private static @Nullable String text(@Nullable Duration duration) {
     if (duration == null) {
       return null;

@@ -28,7 +28,7 @@ import tools.jackson.databind.node.ArrayNode;
 import tools.jackson.databind.node.JsonNodeFactory;
 import tools.jackson.databind.node.ObjectNode;
 
-/** Makes, lists and revokes API keys. A key is shown once, when it is made. */
+/** Creates, lists and revokes API keys. A key is shown once, when it is created. */
 public final class KeyRoutes {
 
   private static final int MAX_NAME = 100;
@@ -37,14 +37,14 @@ public final class KeyRoutes {
 
   private final ApiKeys keys;
   private final DatabaseGate database;
-  private final Paging lists;
+  private final Paging paging;
   private final InstantSource clock;
   private final SecureRandom random = new SecureRandom();
 
-  public KeyRoutes(ApiKeys keys, DatabaseGate database, Paging lists, InstantSource clock) {
+  public KeyRoutes(ApiKeys keys, DatabaseGate database, Paging paging, InstantSource clock) {
     this.keys = keys;
     this.database = database;
-    this.lists = lists;
+    this.paging = paging;
     this.clock = clock;
   }
 
@@ -57,9 +57,10 @@ public final class KeyRoutes {
 
   private Answer create(Call call) {
     if (call.idempotencyKey() != null) {
-      // A kept answer would be a kept secret.
+      // A stored response would be a stored secret.
       throw new ApiException(
-          ErrorCode.INVALID_IDEMPOTENCY_KEY, "keys are shown once: no Idempotency-Key here");
+          ErrorCode.INVALID_IDEMPOTENCY_KEY,
+          "a key is shown only once; send the request without Idempotency-Key");
     }
     Fields fields = call.fields();
     String name = fields.required("name", fields.text("name", MAX_NAME));
@@ -70,9 +71,11 @@ public final class KeyRoutes {
       fields.wrong("expiresAt", ErrorCode.OUT_OF_RANGE, "must be in the future");
     }
     fields.done(Set.of("id", "key", "tenant", "createdAt", "revokedAt"));
-    fields.mistakes().refuse();
+    fields.errors().throwIfAny();
     if (name == null || role == null || !call.caller().role().covers(role)) {
-      throw new ApiException(ErrorCode.ROLE_TOO_STRONG, "this key cannot make keys of that role");
+      throw new ApiException(
+          ErrorCode.ROLE_TOO_STRONG,
+          "this key cannot create keys with more permissions than its own");
     }
     KeyText text = KeyText.random(random);
     ApiKey key =
@@ -96,19 +99,21 @@ public final class KeyRoutes {
     List<String> types = fields.strings("types", MAX_TYPES);
     for (String type : types) {
       if (!Fields.TYPE_NAME.matcher(type).matches()) {
-        fields.wrong("types", ErrorCode.INVALID_VALUE, "each must match " + Fields.TYPE_NAME);
+        fields.wrong("types", ErrorCode.INVALID_VALUE, "each type must match " + Fields.TYPE_NAME);
       }
     }
     if (role != null && !role.canBeLimitedToTypes() && !types.isEmpty()) {
       fields.wrong(
-          "types", ErrorCode.INVALID_VALUE, "only producers and workers are limited to types");
+          "types",
+          ErrorCode.INVALID_VALUE,
+          "only producer and worker keys can be limited to types");
     }
     return types;
   }
 
   /**
-   * A key sees and revokes no key that may do more than itself. To an owner an admin's key does not
-   * exist, even one that is kept in the owner's tenant.
+   * A caller sees and revokes only keys with no more permissions than its own: an owner does not
+   * see admin keys, even those of the owner's tenant.
    */
   private static List<String> visibleRoles(Call call) {
     Role own = call.caller().role();
@@ -117,20 +122,20 @@ public final class KeyRoutes {
 
   private Answer list(Call call) {
     int limit = call.query().limit();
-    String after = lists.start(call, text -> text);
+    String after = paging.start(call, text -> text);
     Page<ApiKey, String> page =
         database.use(() -> keys.list(call.tenant(), visibleRoles(call), limit, after));
-    return lists.answer(call, page.items().stream().map(KeyRoutes::json).toList(), page.next());
+    return paging.answer(call, page.items().stream().map(KeyRoutes::json).toList(), page.next());
   }
 
   private Answer revoke(Call call) {
     String id = call.parameter("id");
     if (!ID.matcher(id).matches()) {
-      throw new ApiException(ErrorCode.INVALID_ID, Echo.of(id) + " is not the id of a key");
+      throw new ApiException(ErrorCode.INVALID_ID, Echo.of(id) + " is not the ID of a key");
     }
     List<String> roles = visibleRoles(call);
     if (!database.use(() -> keys.revoke(call.tenant(), id, roles, call.caller().who()))) {
-      throw new ApiException(ErrorCode.NOT_FOUND, "there is no such key");
+      throw new ApiException(ErrorCode.NOT_FOUND, "unknown key");
     }
     return Answer.noContent();
   }

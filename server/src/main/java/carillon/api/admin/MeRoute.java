@@ -10,7 +10,7 @@ import tools.jackson.databind.node.ArrayNode;
 import tools.jackson.databind.node.JsonNodeFactory;
 import tools.jackson.databind.node.ObjectNode;
 
-/** Says whose key this is and what it may do. */
+/** Shows the tenant, role and permissions of the key that was sent. */
 public final class MeRoute {
 
   private final String version;

@@ -12,8 +12,8 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Who may read {@code /metrics}: everybody, or callers with the operator's key for it. An API key
- * that may look at the cluster is as good, because it shows no less; the dashboard reads them so.
+ * Access to {@code /metrics}: public, or with the metrics key. An API key with access to the
+ * cluster works too, because the cluster page shows no less; the dashboard uses it.
  */
 public final class MetricsAccess {
 
@@ -27,13 +27,13 @@ public final class MetricsAccess {
     this.isOpen = isOpen;
   }
 
-  /** At the API's own port: open only while the metrics have neither a key nor a port. */
-  public static MetricsAccess besideTheApi(ApiConfig.Metrics metrics) {
+  /** On the port of the API: public only if the metrics have neither a key nor a port. */
+  public static MetricsAccess onApiPort(ApiConfig.Metrics metrics) {
     return new MetricsAccess(hash(metrics.key()), metrics.key() == null && metrics.port() == null);
   }
 
-  /** At a port of their own, which the operator keeps to itself, or a key does. */
-  public static MetricsAccess atTheirPort(ApiConfig.Metrics metrics) {
+  /** On a separate port, which the network or a key protects. */
+  public static MetricsAccess onOwnPort(ApiConfig.Metrics metrics) {
     return new MetricsAccess(hash(metrics.key()), metrics.key() == null);
   }
 
@@ -41,16 +41,16 @@ public final class MetricsAccess {
     return key == null ? null : KeyText.sha256(key);
   }
 
-  /** Throws what the caller is answered if it may not. */
-  void check(Call call) {
+  /** Throws unless the caller has access. */
+  void require(Call call) {
     if (isOpen || hasMetricsKey(call.headers("Authorization"))) {
       return;
     }
-    Caller caller = call.callerNow(); // 401 if there is none
+    Caller caller = call.callerNow(); // 401 without one
     if (!caller.role().may(Permission.CLUSTER)) {
       throw new ApiException(
           ErrorCode.MISSING_SCOPE,
-          "metrics need the key of --metrics-key or an admin key; this is a key of the role "
+          "metrics require the key of --metrics-key or an admin key; this key has the role "
               + caller.role().label());
     }
   }
@@ -61,7 +61,7 @@ public final class MetricsAccess {
     }
     String given = authorization.getFirst();
     return given.regionMatches(true, 0, BEARER, 0, BEARER.length())
-        // By their hashes: equal cost for whatever is sent.
+        // Compared by hash, so that the time does not depend on the key that was sent.
         && MessageDigest.isEqual(KeyText.sha256(given.substring(BEARER.length()).strip()), keyHash);
   }
 }

@@ -21,7 +21,7 @@ import java.util.Map;
 import java.util.Optional;
 import tools.jackson.databind.node.JsonNodeFactory;
 
-/** Health, metrics, limits, and the description of the API for people and programs. */
+/** Health, metrics, limits, and the documentation of the API. */
 public final class OperateRoutes {
 
   public static final String OPENAPI = "/api/openapi.json";
@@ -38,8 +38,8 @@ public final class OperateRoutes {
     this.access = access;
   }
 
-  /** What probes and scrapers ask for. */
-  public List<Endpoint> watched() {
+  /** Health checks and metrics. */
+  public List<Endpoint> healthAndMetrics() {
     return List.of(
         Endpoint.get("/health/live", Permission.NONE, _ -> unless(health.notLive(), "live")),
         Endpoint.get("/health/ready", Permission.NONE, _ -> unless(health.notReady(), "ready")),
@@ -47,17 +47,17 @@ public final class OperateRoutes {
   }
 
   private Answer metrics(Call call) {
-    access.check(call);
+    access.require(call);
     return Answer.text(200, METRICS_TYPE, metrics.scrape());
   }
 
   public List<Endpoint> endpoints() {
-    List<Endpoint> all = new ArrayList<>(watched());
-    all.addAll(described());
+    List<Endpoint> all = new ArrayList<>(healthAndMetrics());
+    all.addAll(documentation());
     return all;
   }
 
-  private static List<Endpoint> described() {
+  private static List<Endpoint> documentation() {
     return List.of(
         Endpoint.get("/v1/limits", Permission.ANY, _ -> Answer.json(200, Limits.json())),
         file("/openapi.json", OPENAPI, "application/json"),
@@ -85,7 +85,7 @@ public final class OperateRoutes {
   public static String read(String resource) {
     try (InputStream in = OperateRoutes.class.getResourceAsStream(resource)) {
       if (in == null) {
-        throw new IllegalStateException("the jar has no " + resource);
+        throw new IllegalStateException("missing resource " + resource);
       }
       return new String(in.readAllBytes(), StandardCharsets.UTF_8);
     } catch (IOException e) {

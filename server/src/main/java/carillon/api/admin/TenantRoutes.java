@@ -31,7 +31,7 @@ import tools.jackson.databind.node.ArrayNode;
 import tools.jackson.databind.node.JsonNodeFactory;
 import tools.jackson.databind.node.ObjectNode;
 
-/** Makes and configures tenants, for admins. */
+/** Creates and configures tenants, for admins. */
 public final class TenantRoutes {
 
   private static final int MAX_WEIGHT = 1000;
@@ -41,13 +41,13 @@ public final class TenantRoutes {
   private final Tenants tenants;
   private final TargetFields targets;
   private final DatabaseGate database;
-  private final Paging lists;
+  private final Paging paging;
 
-  public TenantRoutes(Tenants tenants, TargetFields targets, DatabaseGate database, Paging lists) {
+  public TenantRoutes(Tenants tenants, TargetFields targets, DatabaseGate database, Paging paging) {
     this.tenants = tenants;
     this.targets = targets;
     this.database = database;
-    this.lists = lists;
+    this.paging = paging;
   }
 
   public List<Endpoint> endpoints() {
@@ -59,7 +59,7 @@ public final class TenantRoutes {
 
   private Answer list(Call call) {
     List<Tenant> all = database.use(tenants::list);
-    return lists.answer(call, all.stream().map(TenantRoutes::json).toList(), null);
+    return paging.answer(call, all.stream().map(TenantRoutes::json).toList(), null);
   }
 
   private Answer show(Call call) {
@@ -67,7 +67,7 @@ public final class TenantRoutes {
     return database
         .use(() -> tenants.find(name))
         .map(tenant -> Answer.json(200, json(tenant)))
-        .orElseThrow(() -> new ApiException(ErrorCode.NOT_FOUND, "there is no such tenant"));
+        .orElseThrow(() -> new ApiException(ErrorCode.NOT_FOUND, "unknown tenant"));
   }
 
   private Answer put(Call call) {
@@ -87,9 +87,9 @@ public final class TenantRoutes {
     fields.doneExcept(READ_ONLY);
     if (fields.hasAny(READ_ONLY)) {
       Optional<Tenant> now = database.use(() -> tenants.find(name));
-      fields.mustStay(READ_ONLY, now.map(TenantRoutes::json).orElse(null));
+      fields.requireUnchanged(READ_ONLY, now.map(TenantRoutes::json).orElse(null));
     }
-    fields.mistakes().refuse();
+    fields.errors().throwIfAny();
     Tenants.Settings settings =
         new Tenants.Settings(
             strict != null && strict,
@@ -104,7 +104,7 @@ public final class TenantRoutes {
     return Answer.json(200, json(tenant));
   }
 
-  /** Left out or null, as many as the installation's setting says. */
+  /** Omitted or null, the limit of the installation applies. */
   private static @Nullable Integer max(Fields fields, TenantLimit limit) {
     return fields.integer(field(limit), 1, TenantLimits.MAX);
   }
@@ -114,7 +114,7 @@ public final class TenantRoutes {
     return "max" + Character.toUpperCase(label.charAt(0)) + label.substring(1);
   }
 
-  /** Left out or null, as if it had never been set. */
+  /** Omitted or null, the grants of the installation apply. */
   private static @Nullable Grants publish(Fields fields) {
     if (!fields.has("publish")) {
       return null;
@@ -126,14 +126,14 @@ public final class TenantRoutes {
       grant.ifPresent(grants::add);
       if (grant.isEmpty()) {
         fields
-            .mistakes()
+            .errors()
             .add(fields.at("publish") + "/" + i, ErrorCode.INVALID_VALUE, "must be " + Grants.RULE);
       }
     }
     return new Grants(grants);
   }
 
-  /** Left out, the installation's; null is none. */
+  /** Omitted, the alert of the installation applies; null means no alerts. */
   private AlertSetting alert(Fields parent) {
     if (parent.isNull("alert")) {
       return new AlertSetting.Off();
@@ -159,7 +159,8 @@ public final class TenantRoutes {
     String name = call.parameter("name");
     if (!Auth.TENANT_NAME.matcher(name).matches()) {
       throw new ApiException(
-          ErrorCode.INVALID_ID, Echo.of(name) + " is not a tenant's name: " + Auth.TENANT_NAME);
+          ErrorCode.INVALID_ID,
+          Echo.of(name) + " is not the name of a tenant; it must match " + Auth.TENANT_NAME);
     }
     return name;
   }
@@ -173,7 +174,7 @@ public final class TenantRoutes {
             .put("paused", tenant.paused())
             .put("weight", tenant.weight());
     switch (tenant.alert()) {
-      case AlertSetting.AsInstallation() -> {} // as it was put: left out
+      case AlertSetting.AsInstallation() -> {} // omitted, as when it was set
       case AlertSetting.Off() -> node.putNull("alert");
       case AlertSetting.Own(var rule) -> node.set("alert", Json.shown(rule));
     }

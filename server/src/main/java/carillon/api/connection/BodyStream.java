@@ -8,7 +8,7 @@ import java.io.InputStream;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
-/** The body of a request on its way in, which knows whether it was read to its end. */
+/** The body of a request as it arrives; knows whether it was read to its end. */
 public final class BodyStream extends InputStream {
 
   private final ServerRequest request;
@@ -26,7 +26,7 @@ public final class BodyStream extends InputStream {
     this.atEnd = !isPresent;
   }
 
-  /** Asks the client for the body; it must be there within this time. */
+  /** Starts reading the body, which must be complete within this time. */
   public InputStream within(Duration atMost) {
     connection.bodyUntil(System.nanoTime() + atMost.toNanos());
     return this;
@@ -37,7 +37,7 @@ public final class BodyStream extends InputStream {
     return atEnd;
   }
 
-  /** What was wrong with its framing; null if nothing was. */
+  /** The framing error that ended it; null if there was none. */
   public @Nullable RequestException fault() {
     return fault;
   }

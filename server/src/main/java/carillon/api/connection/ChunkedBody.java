@@ -109,7 +109,7 @@ final class ChunkedBody {
         } else if (digits > 0 && next == '\r') {
           state = State.SIZE_LF;
         } else {
-          throw Malformed.request("the size of a chunk is no hexadecimal number");
+          throw Malformed.request("the size of a chunk is not a hexadecimal number");
         }
       }
       case EXTENSION -> {
@@ -140,7 +140,7 @@ final class ChunkedBody {
 
   private static void expect(byte found, char wanted) {
     if (found != wanted) {
-      throw Malformed.request("a chunk does not end with CR LF where its size says");
+      throw Malformed.request("a chunk does not end with CR LF at its size");
     }
   }
 

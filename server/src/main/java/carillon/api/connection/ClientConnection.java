@@ -15,38 +15,38 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One connection of a client: what is being waited for on it and since when. Its own thread writes
- * that down, which costs one volatile write for each read and each write; {@link SlowClients} looks
- * at it from time to time. A socket timeout would cost a timer for each read instead.
+ * One connection of a client: what it waits for and since when. Its own thread records that, at the
+ * cost of one volatile write for each read and each write; {@link SlowClients} checks it
+ * periodically. A socket timeout would cost a timer for each read instead.
  */
 public final class ClientConnection {
 
-  private static final Logger LOG = LoggerFactory.getLogger(ClientConnection.class);
+  private static final Logger log = LoggerFactory.getLogger(ClientConnection.class);
 
-  /** Bodies and answers from this size on must keep up {@link #MIN_RATE}. */
+  /** Larger bodies and responses must keep up {@link #MIN_RATE}. */
   static final int LARGE_BODY = 64 << 10;
 
   /**
-   * Bytes a second that a client must send of a large body, or take of a large answer, in each
-   * window. A modem is faster; slower is only a client that holds memory and a connection on
-   * purpose, or one whose upload would not end before its deadline anyway.
+   * Bytes a second that a client must send of a large body, or read of a large response, in each
+   * window. A modem is faster; only a client that holds memory and a connection on purpose is
+   * slower, or one whose upload would miss its deadline anyway.
    */
   static final int MIN_RATE = 8 << 10;
 
   private static final long NEVER = Long.MIN_VALUE;
 
-  /** What is being waited for. */
+  /** What the node waits for. */
   enum Wait {
     NEXT_REQUEST,
     HEAD,
     BODY,
-    /** The client takes the answer. */
-    ANSWER,
-    /** The client stops sending what nobody reads, after it got its answer. */
+    /** The client reads the response. */
+    RESPONSE,
+    /** The client stops sending a body that is not read, after it got its response. */
     LINGER
   }
 
-  /** Why a connection was closed by us, or its client not listened to any longer. */
+  /** Why this node closed a connection or stopped reading from it. */
   enum Drop {
     IDLE,
     SLOW_HEAD,
@@ -54,11 +54,11 @@ public final class ClientConnection {
     SLOW_BODY,
     BODY_DEADLINE,
     SLOW_READER,
-    /** Closed in favour of a new connection, because it was idle and there were too many. */
+    /** Closed while idle, to make room for a new connection. */
     MADE_ROOM,
-    /** Refused: too many from its address, and none of them idle. */
+    /** Rejected: too many from its address, and none of them idle. */
     ADDRESS_LIMIT,
-    /** Refused: too many in all, and none of them idle. */
+    /** Rejected: too many in all, and none of them idle. */
     CONNECTION_LIMIT;
 
     String label() {
@@ -73,24 +73,24 @@ public final class ClientConnection {
 
   // Written before waitingSince, and so visible to a thread that reads it afterwards.
   private Wait wait = Wait.NEXT_REQUEST;
-  private boolean hasAsked;
+  private boolean hasRequested;
   private final Progress body = new Progress();
-  private final Progress answer = new Progress();
+  private final Progress response = new Progress();
 
-  /** Since when it is the client's turn; NEVER while it is ours. */
+  /** When the client's turn began; NEVER while it is ours. */
   private volatile long waitingSince = System.nanoTime();
 
   private volatile long bodyDeadline = NEVER;
   private volatile @Nullable Drop cut;
 
-  // Of the connection's thread alone.
+  // Used by the connection's thread only.
   private long headSince;
-  private long waitingFrom; // what bodies and answers are timed by
+  private long waitingFrom; // bodies and responses are timed from it
 
   /**
-   * @param key under which it is found
-   * @param origin what connections from one place have in common
-   * @param reserved it is one too many, and only gets answers about the node itself
+   * @param key identifies it among all connections
+   * @param origin the same for connections from one client address
+   * @param reserved whether it is beyond the limit, and gets only health checks and metrics
    */
   ClientConnection(SocketChannel channel, Object key, Object origin, boolean reserved) {
     this.channel = channel;
@@ -99,7 +99,7 @@ public final class ClientConnection {
     this.reserved = reserved;
   }
 
-  /** A connection as the server knows it: the other end of the socket. */
+  /** The connection as the web server knows it: the other end of the socket. */
   public record Peer(ClientConnection connection, RequestFraming framing, PeerInfo info)
       implements PeerInfo {
 
@@ -145,11 +145,11 @@ public final class ClientConnection {
     return reserved;
   }
 
-  /** From now on it is the client's turn. */
+  /** The client's turn begins. */
   void waits(Wait next) {
     long now = System.nanoTime();
     if (next == Wait.HEAD && wait == Wait.HEAD) {
-      now = headSince; // for all of it, not for each byte
+      now = headSince; // the timeout is for the whole head, not for each byte
     } else if (next == Wait.HEAD) {
       headSince = now;
     }
@@ -158,13 +158,13 @@ public final class ClientConnection {
     waitingSince = now;
   }
 
-  /** From now on it is our turn. */
+  /** Our turn begins. */
   void works() {
     waitingSince = NEVER;
   }
 
   /**
-   * Counts what has arrived of a body.
+   * Counts received bytes of a body.
    *
    * @param bytes 0 at the end of the connection
    */
@@ -172,13 +172,13 @@ public final class ClientConnection {
     body.moved(bytes, System.nanoTime() - waitingFrom);
   }
 
-  /** Counts what the client has taken of an answer. */
+  /** Counts bytes of a response that the client has read. */
   void taken(int bytes) {
-    answer.moved(bytes, System.nanoTime() - waitingFrom);
+    response.moved(bytes, System.nanoTime() - waitingFrom);
   }
 
   /**
-   * A request has come whose body follows.
+   * A request was received, and its body follows.
    *
    * @param length -1 if it is not known in advance
    */
@@ -187,15 +187,15 @@ public final class ClientConnection {
     bodyDeadline = NEVER;
   }
 
-  /** The body must be there by then, by {@link System#nanoTime}. */
+  /** Sets the time by which the body must be complete, as {@link System#nanoTime}. */
   void bodyUntil(long deadline) {
     bodyDeadline = deadline;
   }
 
-  /** A request has come, and its answer follows. */
-  public void asked() {
-    hasAsked = true;
-    answer.starts(-1);
+  /** A request was received, and its response follows. */
+  public void requested() {
+    hasRequested = true;
+    response.starts(-1);
   }
 
   /** Closes it, whatever it is doing. */
@@ -203,21 +203,21 @@ public final class ClientConnection {
     try {
       channel.close();
     } catch (IOException e) {
-      LOG.debug("a connection closed with an error", e);
+      log.debug("connection closed with an error", e);
     }
   }
 
-  /** Ends what the client sends, so that it can still be told why. */
+  /** Stops reading, so that the client can still get an error response. */
   private void cut(Drop reason) {
     cut = reason;
     try {
       channel.shutdownInput();
     } catch (IOException e) {
-      LOG.debug("a connection closed while it was cut off", e);
+      log.debug("connection closed while its input was shut down", e);
     }
   }
 
-  /** Tells the client that nothing more comes. */
+  /** Signals the client that the response is complete. */
   void endOutput() throws IOException {
     channel.shutdownOutput();
   }
@@ -230,47 +230,47 @@ public final class ClientConnection {
     return channel.isOpen();
   }
 
-  /** Since when it has been idle, which HTTP allows to close at any time; null if it is not. */
+  /** When it became idle, so that HTTP allows to close it at any time; null if it is not idle. */
   @Nullable Long idleSince() {
     long since = waitingSince;
     return since == NEVER || wait != Wait.NEXT_REQUEST ? null : since;
   }
 
-  /** Since when nothing of its request has been answered; null if it is being answered. */
+  /** When the current wait for the client began; null while it is our turn. */
   @Nullable Long waitingSince() {
     long since = waitingSince;
     return since == NEVER ? null : since;
   }
 
   /** Whether it has sent a request. */
-  boolean hasAsked() {
-    return hasAsked;
+  boolean hasRequested() {
+    return hasRequested;
   }
 
   /**
-   * Closes it or cuts it off if its client is too slow.
+   * Closes the connection, or stops reading from it, if its client is too slow.
    *
-   * @return why; null if it is not
+   * @return the reason; null if the client is not too slow
    */
-  @Nullable Drop sweep(long now, Duration patience) {
+  @Nullable Drop sweep(long now, Duration timeout) {
     long since = waitingSince;
     if (since == NEVER) {
       return null;
     }
-    boolean isLate = now - since > patience.toNanos();
+    boolean isLate = now - since > timeout.toNanos();
     return switch (wait) {
       case NEXT_REQUEST -> isLate && !hasUnreadBytes() ? dropped(Drop.IDLE) : null;
       case HEAD -> isLate && !hasUnreadBytes() ? cutOff(Drop.SLOW_HEAD) : null;
       case BODY -> {
         boolean isStalled = isLate && !hasUnreadBytes();
-        Drop reason = isStalled ? Drop.STALLED_BODY : slowBody(now, since, patience);
+        Drop reason = isStalled ? Drop.STALLED_BODY : slowBody(now, since, timeout);
         yield reason == null ? null : cutOff(reason);
       }
-      case ANSWER ->
-          isLate || answer.isBelowRate(now - since, patience) ? dropped(Drop.SLOW_READER) : null;
+      case RESPONSE ->
+          isLate || response.isBelowRate(now - since, timeout) ? dropped(Drop.SLOW_READER) : null;
       case LINGER -> {
-        if (now - since > patience.toNanos() / 4) {
-          drop(); // it has its answer
+        if (now - since > timeout.toNanos() / 4) {
+          drop(); // it has its response
         }
         yield null;
       }
@@ -286,7 +286,7 @@ public final class ClientConnection {
     try {
       return channel.socket().getInputStream().available() > 0;
     } catch (IOException e) {
-      LOG.debug("a connection closed while it was swept", e);
+      log.debug("connection closed during the sweep", e);
       return false;
     }
   }
@@ -304,32 +304,32 @@ public final class ClientConnection {
     return reason;
   }
 
-  private @Nullable Drop slowBody(long now, long since, Duration patience) {
+  private @Nullable Drop slowBody(long now, long since, Duration timeout) {
     long deadline = bodyDeadline;
     if (deadline != NEVER && now - deadline > 0) {
       return Drop.BODY_DEADLINE;
     }
-    return body.isBelowRate(now - since, patience) ? Drop.SLOW_BODY : null;
+    return body.isBelowRate(now - since, timeout) ? Drop.SLOW_BODY : null;
   }
 
-  /** How much of a body or of an answer has moved, and how long the client was waited for. */
+  /** How many bytes of a body or response were transferred, and how long the client took. */
   private static final class Progress {
 
-    // Of the connection's thread; written before waitingSince.
+    // Written by the connection's thread, before waitingSince.
     private long waited;
     private long bytes;
     private long length;
     private int count;
 
-    // Of the sweeper alone.
+    // Used by the sweeper only.
     private int window;
     private long windowWaited;
     private long windowBytes;
 
     /**
-     * The next one starts.
+     * The next body or response starts.
      *
-     * @param expected its length, -1 if that is not known in advance
+     * @param expected its length, -1 if it is not known in advance
      */
     void starts(long expected) {
       waited = 0;
@@ -343,15 +343,15 @@ public final class ClientConnection {
       waited += waitedFor;
     }
 
-    /** Counts only the time that we waited for the client, not the time it waited for us. */
-    boolean isBelowRate(long waitedNow, Duration patience) {
+    /** Counts only the time that the node waited for the client. */
+    boolean isBelowRate(long waitedNow, Duration timeout) {
       long sum = waited + waitedNow;
       if (window != count) {
         window = count;
         windowWaited = 0;
         windowBytes = 0;
       }
-      if (sum - windowWaited < patience.toNanos()) {
+      if (sum - windowWaited < timeout.toNanos()) {
         return false;
       }
       long expected = (sum - windowWaited) / 1_000_000 * MIN_RATE / 1_000;

@@ -29,16 +29,16 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Puts {@link RequestFraming} and {@link ClientConnection} between the socket and the server's
- * HTTP/1 connection, which gets a reader and a writer of ours and knows nothing of it.
+ * HTTP/1 connection, which only sees their reader and writer.
  */
 public final class FramedHttp implements ServerConnectionSelector {
 
-  private static final Logger LOG = LoggerFactory.getLogger(FramedHttp.class);
+  private static final Logger log = LoggerFactory.getLogger(FramedHttp.class);
 
-  /** Read and thrown away after an early answer, so that a client still sending can read it. */
+  /** Discarded after an early response, so that a client that still sends can read it. */
   private static final int LINGER_BYTES = 4 << 20;
 
-  /** At the slowest rate that is waited for, this much takes two seconds. */
+  /** Takes two seconds at the minimum rate. */
   private static final int PIECE_BYTES = 16 << 10;
 
   private final Http1ConnectionSelector http1;
@@ -70,7 +70,7 @@ public final class FramedHttp implements ServerConnectionSelector {
     return new Connection((Http1Connection) http1.connection(framed), framed, clients);
   }
 
-  /** What the server's connection reads from and writes to. */
+  /** The reader and writer of the server's connection. */
   private static final class Context implements ConnectionContext, RequestFraming.Wire {
 
     private final ConnectionContext context;
@@ -108,7 +108,7 @@ public final class FramedHttp implements ServerConnectionSelector {
         }
         return bytes;
       } catch (UncheckedIOException e) {
-        throw new ServerConnectionException("the connection cannot be read", e);
+        throw new ServerConnectionException("cannot read from the connection", e);
       } finally {
         client.works();
       }
@@ -125,8 +125,8 @@ public final class FramedHttp implements ServerConnectionSelector {
     }
 
     /**
-     * Closing while the client still sends makes its system throw away the answer. So the client
-     * learns that nothing more comes, and what it sends is thrown away for a while.
+     * If the connection were closed while the client still sends, the client's operating system
+     * would discard the response. So only the output is closed, and input is discarded for a while.
      */
     void linger() {
       if (!framing.isUnread() || client.isCut() || !client.isOpen()) {
@@ -141,7 +141,7 @@ public final class FramedHttp implements ServerConnectionSelector {
           left -= read.length;
         }
       } catch (IOException | UncheckedIOException e) {
-        LOG.debug("connection closed while its client was still sending", e);
+        log.debug("connection closed while its client was still sending", e);
       }
     }
 
@@ -207,8 +207,8 @@ public final class FramedHttp implements ServerConnectionSelector {
   }
 
   /**
-   * Watches how fast the client takes what is written. A large buffer is written in pieces: from
-   * outside, one that is being written looks like one of which nothing is taken.
+   * Measures how fast the client reads. A large buffer is written in pieces, because the progress
+   * of a single write is not visible from outside.
    */
   private record Writer(DataWriter writer, ClientConnection client) implements DataWriter {
 
@@ -242,7 +242,7 @@ public final class FramedHttp implements ServerConnectionSelector {
     }
 
     private void piece(int bytes, Runnable write) {
-      client.waits(ClientConnection.Wait.ANSWER);
+      client.waits(ClientConnection.Wait.RESPONSE);
       write.run();
       client.taken(bytes);
       client.works();

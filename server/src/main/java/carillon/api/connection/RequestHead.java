@@ -85,7 +85,7 @@ final class RequestHead {
       } else if (lines > 0) {
         return received.start() + lineStart;
       } else if (skipped) {
-        throw Malformed.request("there is no request line");
+        throw Malformed.request("the request line is missing");
       } else {
         skipped = true;
         received.skipTo(received.start() + lineStart);
@@ -166,7 +166,7 @@ final class RequestHead {
     while (path < targetEnd && received.at(path) != '/' && received.at(path) != '?') {
       if (received.at(path) == '@' || received.at(path) == '#') {
         throw Malformed.request(
-            "the URL of the request line has something else than a host before its path");
+            "the URL of the request line must have only a host before its path");
       }
       path++;
     }
@@ -228,7 +228,7 @@ final class RequestHead {
 
   private void transferEncoding(String value) {
     if (chunked || !value.equalsIgnoreCase("chunked")) {
-      throw Malformed.request("Transfer-Encoding must be chunked, once, or be left out");
+      throw Malformed.request("send Transfer-Encoding: chunked once, or omit the header");
     }
     chunked = true;
   }

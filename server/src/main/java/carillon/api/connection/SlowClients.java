@@ -30,25 +30,24 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Owns the connections of all clients: how many there may be, and how long is waited for them. The
- * server has no such limits of its own but the number of connections, and at that it stops to
- * accept: then nobody can ask how the node is.
+ * Owns the connections of all clients: limits their number and disconnects slow clients. The web
+ * server only limits the number of connections, and stops accepting at that limit: then health
+ * checks fail too.
  *
- * <p>It hears of a new connection as the options with which the server configures every channel
- * that it accepts.
+ * <p>The server calls it as the socket options of every channel that it accepts.
  */
 public final class SlowClients implements SocketOptions, AutoCloseable {
 
-  private static final Logger LOG = LoggerFactory.getLogger(SlowClients.class);
+  private static final Logger log = LoggerFactory.getLogger(SlowClients.class);
 
-  /** How long is waited for a client, whatever it is that it should do. */
-  public static final Duration PATIENCE = Duration.ofSeconds(8);
+  /** How long to wait for a client to send or read something. */
+  public static final Duration CLIENT_TIMEOUT = Duration.ofSeconds(8);
 
   /**
-   * A system wakes a thread that writes when a third of what it holds for the client is taken, and
-   * by default it holds up to 4 MB: a client that took 50 kB/s was seen to take nothing for 24 s.
-   * With this it is seen to take some 100 kB at a time. Between two continents (100 ms) an answer
-   * still goes at 2 MB/s.
+   * The operating system wakes a writing thread when a third of its buffer was sent, and by default
+   * the buffer grows to 4 MB: a client that read 50 kB/s appeared to read nothing for 24 s. With
+   * this size, progress is visible every 100 kB. Between two continents (100 ms) a response still
+   * goes at 2 MB/s.
    */
   private static final int SEND_BUFFER_BYTES = 128 << 10;
 
@@ -57,16 +56,16 @@ public final class SlowClients implements SocketOptions, AutoCloseable {
   private static final Duration LOG_PERIOD = Duration.ofMinutes(1);
 
   /**
-   * How many connections there may be.
+   * The maximum numbers of connections.
    *
-   * @param all in all, from any address
+   * @param all from all addresses together
    * @param perAddress from one IPv4 address, or one /64 of IPv6
-   * @param reserve beyond these, for questions about the node itself
+   * @param reserve in addition, for health checks and metrics
    */
-  public record Most(int all, int perAddress, int reserve) {}
+  public record Max(int all, int perAddress, int reserve) {}
 
-  private final Duration patience;
-  private final Most most;
+  private final Duration timeout;
+  private final Max max;
   private final SocketOptions options =
       SocketOptions.builder().tcpNoDelay(true).socketSendBufferSize(SEND_BUFFER_BYTES).build();
   private final Map<Object, ClientConnection> connections = new ConcurrentHashMap<>();
@@ -78,9 +77,9 @@ public final class SlowClients implements SocketOptions, AutoCloseable {
   private final Thread sweeper;
 
   /**
-   * Tells connections apart, also when a client has got the port of another that is gone.
+   * Identifies a connection, also when a client reuses the port of an earlier one.
    *
-   * @param id as the server calls the socket
+   * @param id the server's name for the socket
    */
   private record Key(String id, SocketAddress address) {
 
@@ -89,17 +88,17 @@ public final class SlowClients implements SocketOptions, AutoCloseable {
     }
   }
 
-  public SlowClients(Duration patience, Most most, MeterRegistry metrics) {
-    this.patience = patience;
-    this.most = most;
+  public SlowClients(Duration timeout, Max max, MeterRegistry metrics) {
+    this.timeout = timeout;
+    this.max = max;
     Gauge.builder("carillon.connections", connections, Map::size)
-        .description("open connections of clients to the API of this node")
+        .description("Open connections of clients to the API of this node")
         .register(metrics);
     for (ClientConnection.Drop reason : ClientConnection.Drop.values()) {
       dropped.put(
           reason,
           Counter.builder("carillon.connections.dropped")
-              .description("connections of clients that this node closed or refused, by reason")
+              .description("Connections of clients that this node closed or rejected, by reason")
               .tag("reason", reason.label())
               .register(metrics));
     }
@@ -118,27 +117,25 @@ public final class SlowClients implements SocketOptions, AutoCloseable {
   }
 
   /**
-   * Takes in a connection. Where there are too many, it takes the place of one that is idle, which
-   * HTTP allows to close at any time: so however many connections are open, the node can be asked
-   * how it is.
+   * Accepts a connection. At the limit it replaces an idle one, which HTTP allows to close at any
+   * time, so that health checks get through however many connections are open.
    *
-   * @throws CloseConnectionException if it is one too many even so
+   * @throws CloseConnectionException if there is no idle connection to replace
    */
   ClientConnection accept(SocketChannel channel) throws IOException {
     SocketAddress address = Objects.requireNonNull(channel.getRemoteAddress(), "not connected");
     Object origin = origin(address);
     Set<ClientConnection> same = byAddress.getOrDefault(origin, Set.of());
     ClientConnection.Drop full = null;
-    if (same.size() >= most.perAddress() && !makeRoom(same, ClientConnection::idleSince)) {
+    if (same.size() >= max.perAddress() && !makeRoom(same, ClientConnection::idleSince)) {
       full = ClientConnection.Drop.ADDRESS_LIMIT;
-    } else if (connections.size() - reserved.size() >= most.all()
+    } else if (connections.size() - reserved.size() >= max.all()
         && !makeRoom(connections.values(), ClientConnection::idleSince)) {
       full = ClientConnection.Drop.CONNECTION_LIMIT;
     }
     if (full != null) {
       logFull(full, address);
-      if (reserved.size() >= most.reserve()
-          && !makeRoom(reserved, ClientConnection::waitingSince)) {
+      if (reserved.size() >= max.reserve() && !makeRoom(reserved, ClientConnection::waitingSince)) {
         count(full);
         throw new CloseConnectionException("too many connections");
       }
@@ -160,21 +157,23 @@ public final class SlowClients implements SocketOptions, AutoCloseable {
     return connection;
   }
 
-  /** Closes the one that has waited longest, if any, and rather one that has never asked. */
+  /** Closes the connection that has waited longest; preferably one that never sent a request. */
   private boolean makeRoom(
-      Collection<ClientConnection> among, Function<ClientConnection, @Nullable Long> waiting) {
+      Collection<ClientConnection> among, Function<ClientConnection, @Nullable Long> waitingSince) {
     long now = System.nanoTime();
     ClientConnection longest = null;
     long longestWait = -1;
     for (ClientConnection each : among) {
-      Long since = waiting.apply(each);
+      Long since = waitingSince.apply(each);
       if (since == null) {
         continue;
       }
       long wait = now - since;
       boolean isBetter =
           longest == null
-              || (each.hasAsked() == longest.hasAsked() ? wait > longestWait : longest.hasAsked());
+              || (each.hasRequested() == longest.hasRequested()
+                  ? wait > longestWait
+                  : longest.hasRequested());
       if (isBetter) {
         longest = each;
         longestWait = wait;
@@ -189,7 +188,7 @@ public final class SlowClients implements SocketOptions, AutoCloseable {
     return true;
   }
 
-  /** A client with an IPv6 address has 2^64 of them. */
+  /** A client with one IPv6 address usually has 2^64 of them. */
   private static Object origin(SocketAddress address) {
     InetAddress ip = address instanceof InetSocketAddress inet ? inet.getAddress() : null;
     if (ip == null) {
@@ -203,14 +202,14 @@ public final class SlowClients implements SocketOptions, AutoCloseable {
     long now = System.nanoTime();
     long last = loggedAt.get();
     if (now - last >= LOG_PERIOD.toNanos() && loggedAt.compareAndSet(last, now)) {
-      LOG.warn(
-          "too many connections and none of them idle reason={} address={} connections={}"
+      log.warn(
+          "rejected connection, none is idle reason={} address={} connections={}"
               + " max_per_address={} max={}",
           reason.label(),
           address,
           connections.size(),
-          most.perAddress(),
-          most.all());
+          max.perAddress(),
+          max.all());
     }
   }
 
@@ -221,7 +220,7 @@ public final class SlowClients implements SocketOptions, AutoCloseable {
   /**
    * The connection that the server is about to serve.
    *
-   * @throws CloseConnectionException if it was closed meanwhile
+   * @throws CloseConnectionException if it was closed in the meantime
    */
   ClientConnection of(ConnectionContext context) {
     ClientConnection found =
@@ -232,7 +231,7 @@ public final class SlowClients implements SocketOptions, AutoCloseable {
     return found;
   }
 
-  /** It is gone, or as good as gone. */
+  /** Removes a connection that is closed or about to be. */
   void closed(ClientConnection connection) {
     if (!connections.remove(connection.key(), connection)) {
       return;
@@ -254,7 +253,7 @@ public final class SlowClients implements SocketOptions, AutoCloseable {
         sweepOnce();
       }
     } catch (InterruptedException e) {
-      LOG.debug("stopped");
+      log.debug("stopped");
     }
   }
 
@@ -263,12 +262,12 @@ public final class SlowClients implements SocketOptions, AutoCloseable {
       long now = System.nanoTime();
       connections.values().forEach(each -> sweepOne(each, now));
     } catch (RuntimeException e) {
-      LOG.error("sweep of connections failed", e); // without it nobody would ever be dropped
+      log.error("connection sweep failed", e); // slow clients would never be disconnected
     }
   }
 
   private void sweepOne(ClientConnection connection, long now) {
-    ClientConnection.Drop reason = connection.sweep(now, patience);
+    ClientConnection.Drop reason = connection.sweep(now, timeout);
     if (reason != null) {
       count(reason);
     }

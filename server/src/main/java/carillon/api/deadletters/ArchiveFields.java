@@ -57,9 +57,9 @@ public final class ArchiveFields {
     this.clock = clock;
   }
 
-  /** The task, or null if mistakes were found. */
+  /** The task, or null if errors were found. */
   @Nullable ArchivedTask read(Fields fields, Caller caller) {
-    int before = fields.mistakes().count();
+    int before = fields.errors().count();
     Instant horizon = clock.instant().plus(Limits.HORIZON);
     checkFormat(fields);
     checkTenant(fields, caller.tenant().name());
@@ -99,7 +99,7 @@ public final class ArchiveFields {
     List<ArchivedTask.Attempt> attempts = attempts(fields);
     List<ArchivedTask.Transition> transitions = transitions(fields);
     fields.done();
-    if (fields.mistakes().count() > before
+    if (fields.errors().count() > before
         || id == null
         || type == null
         || priority == null
@@ -267,7 +267,7 @@ public final class ArchiveFields {
     }
     String output = JsonText.string(json);
     if (!Fields.isWellFormed(output)) {
-      fields.wrong("output", ErrorCode.INVALID_VALUE, Fields.HALF_A_PAIR);
+      fields.wrong("output", ErrorCode.INVALID_VALUE, Fields.UNPAIRED_SURROGATE);
       return null;
     }
     if (output.getBytes(StandardCharsets.UTF_8).length > Limits.OUTPUT_BYTES) {

@@ -60,20 +60,20 @@ public final class DeadLetterRoutes {
   private final DeadLetters deadLetters;
   private final Redrives redrives;
   private final DatabaseGate database;
-  private final Idempotency once;
-  private final Paging lists;
+  private final Idempotency idempotency;
+  private final Paging paging;
 
   public DeadLetterRoutes(
       DeadLetters deadLetters,
       Redrives redrives,
       DatabaseGate database,
-      Idempotency once,
-      Paging lists) {
+      Idempotency idempotency,
+      Paging paging) {
     this.deadLetters = deadLetters;
     this.redrives = redrives;
     this.database = database;
-    this.once = once;
-    this.lists = lists;
+    this.idempotency = idempotency;
+    this.paging = paging;
   }
 
   public List<Endpoint> endpoints() {
@@ -90,7 +90,7 @@ public final class DeadLetterRoutes {
         DeadLetterFields.read(query, TaskRoutes.oneType(call.caller(), query.typeName("type")));
     int limit = query.limit();
     boolean full = query.viewFull();
-    DeadLetters.Position before = lists.start(call, DeadLetterRoutes::position);
+    DeadLetters.Position before = paging.start(call, DeadLetterRoutes::position);
     Page<DeadLetters.Letter, DeadLetters.Position> page =
         LargePages.read(
             call,
@@ -101,7 +101,7 @@ public final class DeadLetterRoutes {
                 database.use(() -> deadLetters.list(call.tenant(), filter, some, from, full)),
             letter -> LargePages.bytes(letter.task()));
     DeadLetters.Position next = page.next();
-    return lists.answer(
+    return paging.answer(
         call,
         page.items().stream().map(letter -> json(letter, full)).toList(),
         next == null ? null : next.diedAt() + " " + next.id());
@@ -127,11 +127,11 @@ public final class DeadLetterRoutes {
             DeadLetterFields.failure(query),
             DeadLetterFields.status(query));
     int limit = query.limit();
-    DeadLetterGroup.Position before = lists.start(call, DeadLetterRoutes::groupPosition);
+    DeadLetterGroup.Position before = paging.start(call, DeadLetterRoutes::groupPosition);
     Page<DeadLetterGroup, DeadLetterGroup.Position> page =
         database.use(() -> deadLetters.groups(call.tenant(), filter, limit, before));
     DeadLetterGroup.Position next = page.next();
-    return lists.answer(
+    return paging.answer(
         call,
         page.items().stream().map(DeadLetterRoutes::json).toList(),
         next == null ? null : next.lastAt() + " " + next.type() + " " + next.fingerprint());
@@ -164,7 +164,7 @@ public final class DeadLetterRoutes {
     Integer rate = rate(fields);
     boolean dryRun = Boolean.TRUE.equals(fields.bool("dryRun"));
     requireFilter(filter, fields);
-    return once.run(
+    return idempotency.run(
         call,
         tx ->
             dryRun
@@ -214,14 +214,14 @@ public final class DeadLetterRoutes {
     boolean dryRun = Boolean.TRUE.equals(fields.bool("dryRun"));
     requireFilter(filter, fields);
     if (dryRun) {
-      return once.run(call, tx -> Answer.json(200, counted(tx, call, filter, "purged")));
+      return idempotency.run(call, tx -> Answer.json(200, counted(tx, call, filter, "purged")));
     }
     String who = call.caller().who();
     // The response under an idempotency key is stored by the transaction that it describes, so a
     // request with a key purges in one transaction.
     return call.idempotencyKey() == null
         ? purged(database.use(() -> deadLetters.purge(call.tenant(), filter, PURGE_TIMEOUT, who)))
-        : once.run(call, tx -> purged(deadLetters.purge(tx, call.tenant(), filter, who)));
+        : idempotency.run(call, tx -> purged(deadLetters.purge(tx, call.tenant(), filter, who)));
   }
 
   private static Answer purged(DeadLetters.Purged done) {
@@ -238,13 +238,13 @@ public final class DeadLetterRoutes {
   private static void requireFilter(DeadLetterFilter filter, Fields fields) {
     boolean all = Boolean.TRUE.equals(fields.bool("all"));
     fields.done();
-    if (!all && filter.equals(DeadLetterFilter.ALL) && fields.mistakes().none()) {
+    if (!all && filter.equals(DeadLetterFilter.ALL) && fields.errors().isEmpty()) {
       throw new ApiException(
           ErrorCode.FILTER_REQUIRED,
           "specify which dead letters: type, failure, status, error, diedAfter, diedBefore, key,"
               + " metadata, group, ids, or \"all\": true");
     }
-    fields.mistakes().refuse();
+    fields.errors().throwIfAny();
   }
 
   /** A number per second, or {@code {"limit", "per"}} of at least one per second. */

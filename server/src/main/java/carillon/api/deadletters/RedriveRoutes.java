@@ -33,14 +33,15 @@ public final class RedriveRoutes {
 
   private final Redrives redrives;
   private final DatabaseGate database;
-  private final Idempotency once;
-  private final Paging lists;
+  private final Idempotency idempotency;
+  private final Paging paging;
 
-  public RedriveRoutes(Redrives redrives, DatabaseGate database, Idempotency once, Paging lists) {
+  public RedriveRoutes(
+      Redrives redrives, DatabaseGate database, Idempotency idempotency, Paging paging) {
     this.redrives = redrives;
     this.database = database;
-    this.once = once;
-    this.lists = lists;
+    this.idempotency = idempotency;
+    this.paging = paging;
   }
 
   public List<Endpoint> endpoints() {
@@ -54,11 +55,11 @@ public final class RedriveRoutes {
   private Answer list(Call call) {
     requireAllTypes(call);
     int limit = call.query().limit();
-    Redrives.Position before = lists.start(call, RedriveRoutes::position);
+    Redrives.Position before = paging.start(call, RedriveRoutes::position);
     Page<Redrive, Redrives.Position> page =
         database.use(() -> redrives.list(call.tenant(), limit, before));
     Redrives.Position next = page.next();
-    return lists.answer(
+    return paging.answer(
         call,
         page.items().stream().map(RedriveRoutes::json).toList(),
         next == null ? null : next.at() + " " + next.id());
@@ -95,14 +96,16 @@ public final class RedriveRoutes {
   private Answer stop(Call call) {
     UUID id = PathIds.uuid(call, "redrive");
     call.noFields();
-    return once.run(call, tx -> changed(redrives.stop(tx, call.tenant(), id, call.caller().who())));
+    return idempotency.run(
+        call, tx -> changed(redrives.stop(tx, call.tenant(), id, call.caller().who())));
   }
 
   private Answer undo(Call call) {
     UUID id = PathIds.uuid(call, "redrive");
     call.noFields();
     Answer begun =
-        once.run(call, tx -> changed(redrives.undo(tx, call.tenant(), id, call.caller().who())));
+        idempotency.run(
+            call, tx -> changed(redrives.undo(tx, call.tenant(), id, call.caller().who())));
     if (begun.status() == 200) {
       return begun; // already undone
     }

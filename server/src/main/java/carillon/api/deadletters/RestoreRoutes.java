@@ -39,7 +39,7 @@ public final class RestoreRoutes {
   private final Restores restores;
   private final ArchiveFields reader;
   private final DatabaseGate database;
-  private final Idempotency once;
+  private final Idempotency idempotency;
 
   /**
    * Parsing the longest line takes some 100 MB, more than a tenant's share of the memory for
@@ -48,11 +48,11 @@ public final class RestoreRoutes {
   private final Semaphore oneAtATime = new Semaphore(1);
 
   public RestoreRoutes(
-      Restores restores, ArchiveFields reader, DatabaseGate database, Idempotency once) {
+      Restores restores, ArchiveFields reader, DatabaseGate database, Idempotency idempotency) {
     this.restores = restores;
     this.reader = reader;
     this.database = database;
-    this.once = once;
+    this.idempotency = idempotency;
   }
 
   public List<Endpoint> endpoints() {
@@ -71,7 +71,7 @@ public final class RestoreRoutes {
   private Answer restoreAlone(Call call) {
     try (Lines lines = new Lines(call)) {
       lines.read();
-      Optional<Answer> earlier = once.earlier(call);
+      Optional<Answer> earlier = idempotency.earlier(call);
       if (earlier.isPresent()) {
         return earlier.get();
       }
@@ -80,7 +80,7 @@ public final class RestoreRoutes {
           TenantFull.pointingTo(
               i -> "/lines/" + lines.numbers.get(i) + "/type",
               () -> database.use(() -> restores.prepare(call.tenant(), lines)));
-      return once.run(
+      return idempotency.run(
           call,
           tx -> {
             Restores.Restored done = restores.restore(tx, prepared, call.caller().who());
@@ -112,7 +112,7 @@ public final class RestoreRoutes {
     private final SpillBuffer buffer;
     private final List<Restores.Place> places = new ArrayList<>();
     private final List<Integer> numbers = new ArrayList<>(); // line numbers of the tasks
-    private final ValidationErrors mistakes = new ValidationErrors();
+    private final ValidationErrors errors = new ValidationErrors();
     private int lines;
 
     Lines(Call call) {
@@ -132,7 +132,7 @@ public final class RestoreRoutes {
     }
 
     void throwIfInvalid() {
-      mistakes.refuse();
+      errors.throwIfAny();
       if (places.isEmpty()) {
         throw new ApiException(
             ErrorCode.BODY_REQUIRED, "the body has no lines; send lines of an archive");
@@ -158,8 +158,8 @@ public final class RestoreRoutes {
         buffer.add(bytes, from, length);
         numbers.add(line);
       }
-      if (mistakes.isFull() && !isRepeatable) {
-        mistakes.refuse();
+      if (errors.isFull() && !isRepeatable) {
+        errors.throwIfAny();
       }
     }
 
@@ -168,7 +168,7 @@ public final class RestoreRoutes {
         return new Fields(
             JsonText.line(bytes, from, length, BodyMemory.Held.unbounded()),
             "/lines/" + line,
-            mistakes);
+            errors);
       } catch (ApiException e) {
         throw ValidationErrors.one(new FieldError("/lines/" + line, e.code().code(), e.detail()));
       }
@@ -185,7 +185,7 @@ public final class RestoreRoutes {
       line.moveTo(index);
       ArchivedTask task =
           reader.read(fields(line.bytes(), line.from(), line.length(), index), caller);
-      mistakes.refuse();
+      errors.throwIfAny();
       return Objects.requireNonNull(task);
     }
 

@@ -3,7 +3,7 @@ package carillon.api.error;
 import java.util.List;
 import java.util.Map;
 
-/** The caller's mistake, or our being unable to answer now; becomes a problem document. */
+/** An error that the API returns as a problem document. */
 public final class ApiException extends RuntimeException {
 
   private static final long serialVersionUID = 1L;
@@ -19,7 +19,7 @@ public final class ApiException extends RuntimeException {
       List<FieldError> errors,
       Map<String, String> headers,
       boolean closes) {
-    super(detail, null, false, false); // an answer, not a fault: no stack
+    super(detail, null, false, false); // a response, not a bug: no stack trace
     this.code = code;
     this.errors = List.copyOf(errors);
     this.headers = Map.copyOf(headers);
@@ -39,14 +39,14 @@ public final class ApiException extends RuntimeException {
   }
 
   /**
-   * The same, but nothing more is read from this connection: what follows cannot be trusted or is
-   * not wanted.
+   * Closes the connection after this error, because the bytes that follow cannot be trusted or are
+   * not needed.
    */
   public ApiException closing() {
     return new ApiException(code, detail(), errors, headers, true);
   }
 
-  /** The same, but says where. */
+  /** Adds the place of the error to its detail. */
   public ApiException at(String place) {
     return new ApiException(code, place + ": " + detail(), errors, headers, closes);
   }

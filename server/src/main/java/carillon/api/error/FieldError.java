@@ -1,9 +1,9 @@
 package carillon.api.error;
 
 /**
- * One mistake in a body.
+ * One error in a request body.
  *
- * @param pointer where it is (RFC 6901)
- * @param code as an {@link ErrorCode}, or finer where a target is refused
+ * @param pointer to the field (RFC 6901)
+ * @param code an {@link ErrorCode}, or a more specific code for a target
  */
 public record FieldError(String pointer, String code, String message) {}

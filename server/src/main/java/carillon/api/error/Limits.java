@@ -6,12 +6,12 @@ import java.time.Duration;
 import tools.jackson.databind.node.JsonNodeFactory;
 import tools.jackson.databind.node.ObjectNode;
 
-/** Every limit on what a client may send; also the answer of {@code GET /v1/limits}. */
+/** Every limit on what a client may send; also the response of {@code GET /v1/limits}. */
 public final class Limits {
 
   public static final int BODY_BYTES = 1 << 20;
 
-  /** Strings, numbers, objects and so on; each is an object in memory, however short it is. */
+  /** Strings, numbers, objects, ...: each takes an object in memory, however short it is. */
   public static final int BODY_VALUES = 30_000;
 
   public static final int BATCH_BYTES = 64 << 20;

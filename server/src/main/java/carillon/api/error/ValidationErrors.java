@@ -4,7 +4,7 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 
-/** The mistakes found in one body, so that a client hears of several at once. */
+/** The errors found in one request body, so that a client gets several at once. */
 public final class ValidationErrors {
 
   private static final int MAX = 20;
@@ -33,26 +33,26 @@ public final class ValidationErrors {
     return errors.size();
   }
 
-  public boolean none() {
+  public boolean isEmpty() {
     return errors.isEmpty();
   }
 
-  /** Throws what was found, if anything. */
-  public void refuse() {
+  /** Throws the errors, if there are any. */
+  public void throwIfAny() {
     if (!errors.isEmpty()) {
       throw asException();
     }
   }
 
   public static ApiException one(FieldError error) {
-    ValidationErrors mistakes = new ValidationErrors();
-    mistakes.add(error);
-    return mistakes.asException();
+    ValidationErrors errors = new ValidationErrors();
+    errors.add(error);
+    return errors.asException();
   }
 
   private ApiException asException() {
-    // What cannot be read at all comes before what is too large, and that before what makes no
-    // sense.
+    // A malformed body (400) comes before one that is too large (413), and that before invalid
+    // values (422).
     FieldError first =
         errors.stream().min(Comparator.comparingInt(error -> codeOf(error).status())).orElseThrow();
     String more = errors.size() == 1 ? "" : ", and " + (errors.size() - 1) + " more";
@@ -60,7 +60,7 @@ public final class ValidationErrors {
   }
 
   private static ErrorCode codeOf(FieldError error) {
-    // Rules for targets use finer codes than we list, and some of ours for other things.
+    // The rules for targets have more specific codes, and use some of ours with another meaning.
     return ErrorCode.named(error.code())
         .filter(
             code ->

@@ -1,4 +1,4 @@
-/** What the API refuses: its limits, its error codes, and the mistakes found in a request. */
+/** The limits of the API, its error codes, and the errors found in a request. */
 @NullMarked
 package carillon.api.error;
 

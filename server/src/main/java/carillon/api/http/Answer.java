@@ -10,10 +10,10 @@ import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.node.ObjectNode;
 
 /**
- * What a request is answered with.
+ * The response to a request.
  *
- * @param written writes a body that is not text; null if {@code body} is all
- * @param live written instead of the body, as long as it goes on
+ * @param written writes a body that is not text; null for a text body
+ * @param live writes a body that is not complete yet; null if it is
  */
 public record Answer(
     int status,
@@ -23,7 +23,7 @@ public record Answer(
     @Nullable Written written,
     @Nullable Live live) {
 
-  /** Writes a body, head included. */
+  /** Writes a body including its headers. */
   public interface Written {
     void to(ServerResponse response);
   }
@@ -38,13 +38,13 @@ public record Answer(
     this(status, contentType, body, headers, null, null);
   }
 
-  /** A body that comes about while it is written. */
+  /** A body that is produced while it is written, such as an event stream. */
   public interface Live extends AutoCloseable {
 
-    /** Returns when it is over. */
+    /** Returns when the body is complete. */
     void writeTo(OutputStream out) throws IOException, InterruptedException;
 
-    /** Called once nobody writes it any more, and also if nobody ever does. */
+    /** Always called, also if the body was never written. */
     @Override
     void close();
   }
@@ -75,7 +75,7 @@ public record Answer(
     return new Answer(status, contentType, body, more, written, live);
   }
 
-  /** The same with a body that is not text. */
+  /** Replaces the body by one that is not text. */
   public Answer written(Written other) {
     return new Answer(status, contentType, body, headers, other, live);
   }

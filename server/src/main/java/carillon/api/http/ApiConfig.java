@@ -8,22 +8,22 @@ import javax.crypto.SecretKey;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where the API listens and what it is bounded by.
+ * The configuration of the API.
  *
  * @param bind address to listen on. Default 127.0.0.1.
  * @param port 0 picks a free one. Default 8080.
- * @param servesTasks false on a node that is only looked at: health, metrics and documents. Default
+ * @param servesTasks false on a node without the role api, which serves health and metrics. Default
  *     true.
  * @param adminKeyHash SHA-256 of the bootstrap admin key, in hex
- * @param secret of the installation, the same on all nodes: cursors carry a MAC made with it
- * @param databaseRequests requests that use the database at once; no more than the pool has
- *     connections
- * @param stopGrace how long running requests may finish when stopped. Default 5 s.
- * @param maxConnectionsPerAddress how many connections one client address may have. Default 1,024.
- * @param brokers the clusters that the operator has registered. Default none.
- * @param version of this program, for people
- * @param metrics who may read the metrics, and where
- * @param dataDirectory below which rows of large batches wait on disk; null if there is none
+ * @param secret of the installation, the same on all nodes: it signs cursors
+ * @param databaseRequests maximum concurrent requests to the database; at most the size of the
+ *     connection pool
+ * @param stopGrace how long running requests may take after a stop. Default 5 s.
+ * @param maxConnectionsPerAddress maximum connections of one client address. Default 1,024.
+ * @param brokers the registered Kafka and RabbitMQ clusters. Default none.
+ * @param version of Carillon, for display
+ * @param metrics the port and key of the metrics
+ * @param dataDirectory holds temporary files of large batches; null if there is none
  */
 public record ApiConfig(
     String bind,
@@ -40,10 +40,10 @@ public record ApiConfig(
     @Nullable Path dataDirectory) {
 
   /**
-   * Who may read the metrics, and where.
+   * Access to the metrics.
    *
-   * @param port of its own; null means the API's. Default null.
-   * @param key null means none is asked for. Default null.
+   * @param port a separate port; null for the port of the API. Default null.
+   * @param key required to read them; null for public metrics. Default null.
    */
   public record Metrics(@Nullable Integer port, @Nullable String key) {
 

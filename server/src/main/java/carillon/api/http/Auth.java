@@ -13,7 +13,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.regex.Pattern;
 
-/** Finds out who calls, on which tenant, and whether they may. */
+/** Authenticates callers, checks their permissions and selects the tenant. */
 public final class Auth {
 
   public static final Pattern TENANT_NAME = Pattern.compile("[a-z0-9][a-z0-9-]{0,62}");
@@ -43,7 +43,11 @@ public final class Auth {
     Caller caller = authenticate(authorization);
     if (!caller.role().may(needed)) {
       throw new ApiException(
-          ErrorCode.MISSING_SCOPE, "the role " + caller.role().label() + " may not do this");
+          ErrorCode.MISSING_SCOPE,
+          "the role "
+              + caller.role().label()
+              + " is not allowed to do this; it requires "
+              + Role.with(needed));
     }
     return tenantHeader.isEmpty() ? caller : onTenant(caller, tenantHeader);
   }
@@ -54,7 +58,7 @@ public final class Auth {
       throw unauthorized();
     }
     String token = authorization.getFirst().substring(BEARER.length()).strip();
-    // The admin key is compared by hash: equal cost for whatever is sent.
+    // Compared by hash, so that the time does not depend on the key that was sent.
     if (MessageDigest.isEqual(KeyText.sha256(token), adminKeyHash)) {
       return new Caller(
           "admin",
@@ -70,14 +74,14 @@ public final class Auth {
             .or(() -> database.use(() -> keys.findLive(text.id(), hash)))
             .orElseThrow(Auth::unauthorized);
     Role role = Role.labelled(key.role()).orElseThrow(Auth::unauthorized);
-    // The key is remembered longer than the settings of its tenant.
+    // Cached keys are older than cached settings of tenants.
     Tenant tenant = tenants.find(key.tenant().name()).orElse(key.tenant());
-    return new Caller(Caller.KEY + key.id(), key.name(), role, key.types(), tenant);
+    return new Caller(Caller.KEY_PREFIX + key.id(), key.name(), role, key.types(), tenant);
   }
 
   private Caller onTenant(Caller caller, List<String> header) {
     if (header.size() > 1) {
-      throw new ApiException(ErrorCode.INVALID_HEADER, "Carillon-Tenant is given twice");
+      throw new ApiException(ErrorCode.INVALID_HEADER, "the header Carillon-Tenant is given twice");
     }
     String name = header.getFirst().strip();
     if (name.equals(caller.tenant().name())) {
@@ -85,11 +89,10 @@ public final class Auth {
     }
     if (caller.role() != Role.ADMIN) {
       throw new ApiException(
-          ErrorCode.TENANT_NOT_ALLOWED, "only an admin key acts on another tenant");
+          ErrorCode.TENANT_NOT_ALLOWED, "only admin keys can act on another tenant");
     }
     Tenant other =
-        tenant(name)
-            .orElseThrow(() -> new ApiException(ErrorCode.NOT_FOUND, "there is no such tenant"));
+        tenant(name).orElseThrow(() -> new ApiException(ErrorCode.NOT_FOUND, "unknown tenant"));
     return new Caller(caller.who(), caller.name(), caller.role(), caller.types(), other);
   }
 
@@ -97,7 +100,7 @@ public final class Auth {
     return TENANT_NAME.matcher(name).matches() ? tenants.find(name) : Optional.empty();
   }
 
-  /** The same for every reason, so that nothing can be learnt from it. */
+  /** The same error for every reason, so that it reveals nothing about keys. */
   public static ApiException unauthorized() {
     return new ApiException(ErrorCode.UNAUTHORIZED, ErrorCode.UNAUTHORIZED.meaning())
         .with("WWW-Authenticate", "Bearer realm=\"carillon\"");

@@ -19,10 +19,10 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
-/** One request as a handler sees it: already matched, authenticated and allowed. */
+/** One request as a handler sees it: matched, authenticated and authorized. */
 public final class Call {
 
-  private static final Duration BODY_TIME = Duration.ofSeconds(20);
+  private static final Duration BODY_TIMEOUT = Duration.ofSeconds(20);
   private static final Pattern VISIBLE_ASCII = Pattern.compile("[\\x21-\\x7e]{1,255}");
   private static final Pattern ENTITY_TAG = Pattern.compile("\"([\\x21\\x23-\\x7e]{0,64})\"");
 
@@ -55,7 +55,7 @@ public final class Call {
   }
 
   /**
-   * What came over the wire.
+   * The request as it was received.
    *
    * @param headers all values of the header with the given name
    */
@@ -78,15 +78,15 @@ public final class Call {
     return body;
   }
 
-  /** Only for endpoints that need a key. */
+  /** Only for endpoints that require a key. */
   public Caller caller() {
-    return Objects.requireNonNull(caller, "this endpoint needs no key, so it has no caller");
+    return Objects.requireNonNull(caller, "this endpoint requires no key, so it has no caller");
   }
 
   /**
-   * The same as of now, for requests that go on for long.
+   * Authenticates the caller again, for requests that take long.
    *
-   * @throws ApiException if the credentials are no longer good
+   * @throws ApiException if the key is no longer valid
    */
   public Caller callerNow() {
     return callerNow.get();
@@ -97,9 +97,10 @@ public final class Call {
     return headers.apply(name);
   }
 
-  /** The memory that this request holds; only for endpoints that need a key. */
+  /** The memory that this request holds; only for endpoints that require a key. */
   BodyMemory.Share share() {
-    return Objects.requireNonNull(share, "this endpoint needs no key, so nobody is charged");
+    return Objects.requireNonNull(
+        share, "this endpoint requires no key, so it has no memory share");
   }
 
   public TenantId tenant() {
@@ -117,17 +118,17 @@ public final class Call {
             () -> new ApiException(ErrorCode.INVALID_ID, Echo.of(id) + " is not a task id"));
   }
 
-  /** The body as an object, which must be there. */
+  /** The body, which must be a JSON object. */
   public Fields fields() {
-    return Fields.of(body.object(Limits.BODY_BYTES, BODY_TIME));
+    return Fields.of(body.object(Limits.BODY_BYTES, BODY_TIMEOUT));
   }
 
-  /** For requests that have nothing to say: no body, or an empty object. */
+  /** For endpoints without parameters: requires no body, or an empty object. */
   public void noFields() {
     if (body.isPresent()) {
       Fields fields = fields();
       fields.done();
-      fields.mistakes().refuse();
+      fields.errors().throwIfAny();
     }
   }
 
@@ -143,7 +144,7 @@ public final class Call {
     return keys.getFirst();
   }
 
-  /** What the client believes the version to be. */
+  /** The version that the client expects. */
   public IfMatch ifMatch() {
     List<String> tags = headers.apply("If-Match");
     if (tags.isEmpty()) {
@@ -158,12 +159,12 @@ public final class Call {
       throw new ApiException(
           ErrorCode.INVALID_HEADER, "If-Match must be one entity tag in quotes, or *");
     }
-    // A weak tag never matches strongly, and a text that is no number was never a version.
+    // A weak tag never matches strongly, and versions are numbers.
     boolean version = !tag.startsWith("W/") && matcher.group(1).matches("[0-9]{1,9}");
     return new IfMatch(version ? Integer.parseInt(matcher.group(1)) : IfMatch.NEVER, true);
   }
 
-  /** Whether the client can read a body that is packed like this. */
+  /** Whether the client supports this content coding. */
   public boolean accepts(String coding) {
     for (String header : headers.apply("Accept-Encoding")) {
       for (String each : header.toLowerCase(Locale.ROOT).split(",", -1)) {
@@ -176,7 +177,7 @@ public final class Call {
     return false;
   }
 
-  /** Whether the client already has what carries this tag. */
+  /** Whether the client already has the body with this entity tag. */
   public boolean hasAlready(String tag) {
     return headers.apply("If-None-Match").stream().anyMatch(value -> value.contains(tag));
   }
@@ -184,8 +185,8 @@ public final class Call {
   /**
    * An If-Match header.
    *
-   * @param version null if any will do
-   * @param mustExist whether there was such a header
+   * @param version null if any version matches
+   * @param mustExist whether the header was sent
    */
   public record IfMatch(@Nullable Integer version, boolean mustExist) {
 

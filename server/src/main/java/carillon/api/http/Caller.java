@@ -10,43 +10,45 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Who sends a request, and on which tenant it acts.
+ * The caller of a request and the tenant it acts on.
  *
- * @param who how the caller is named in audit records; never a secret
- * @param name of the key, as whoever made it called it
- * @param types the task types that it may touch; empty means all
+ * @param who the caller's name in audit records; never a secret
+ * @param name of the key, as given when it was created
+ * @param types the only task types that it has access to; empty means all
  */
 public record Caller(String who, String name, Role role, List<String> types, Tenant tenant) {
 
-  /** Before the id of the key, where who calls is a row of keys. */
-  static final String KEY = "key:";
+  /** The prefix of {@code who} before the id of an API key. */
+  static final String KEY_PREFIX = "key:";
 
   public Caller {
     types = List.copyOf(types);
   }
 
-  /** Empty for the key that the installation began with: it is no row. */
+  /** Empty for the bootstrap admin key, which is not stored in the database. */
   public Optional<String> keyId() {
-    return who.startsWith(KEY) ? Optional.of(who.substring(KEY.length())) : Optional.empty();
+    return who.startsWith(KEY_PREFIX)
+        ? Optional.of(who.substring(KEY_PREFIX.length()))
+        : Optional.empty();
   }
 
   public TenantId tenantId() {
     return tenant.id();
   }
 
-  /** To where it may have tasks published. */
+  /** The broker topics and queues that its tasks may publish to. */
   public Grants grants() {
     return tenant.grants();
   }
 
-  public boolean mayTouch(String type) {
+  public boolean hasAccess(String type) {
     return types.isEmpty() || types.contains(type);
   }
 
-  public void mustBeAllowed(String type) {
-    if (!mayTouch(type)) {
+  public void requireAccess(String type) {
+    if (!hasAccess(type)) {
       throw new ApiException(
-          ErrorCode.MISSING_SCOPE, "this key may not touch the type " + Echo.of(type));
+          ErrorCode.MISSING_SCOPE, "this key has no access to the type " + Echo.of(type));
     }
   }
 }

@@ -11,7 +11,7 @@ import javax.crypto.Mac;
 import javax.crypto.SecretKey;
 
 /**
- * Where a list goes on, given to clients so that only the same list of the same tenant accepts it.
+ * Positions in lists, sealed with a MAC so that only the same list of the same tenant accepts them.
  */
 public final class Cursors {
 
@@ -45,7 +45,7 @@ public final class Cursors {
     if (cursor.length() <= MAX_CHARS) {
       try {
         byte[] sealed = Base64.getUrlDecoder().decode(cursor);
-        // A cursor has one spelling: the decoder also takes padding and stray bits at the end.
+        // The decoder also accepts padding and stray bits at the end; a cursor has one spelling.
         if (sealed.length > MAC_BYTES && encode(sealed).equals(cursor)) {
           byte[] text = Arrays.copyOfRange(sealed, MAC_BYTES, sealed.length);
           if (MessageDigest.isEqual(mac(list, text), Arrays.copyOf(sealed, MAC_BYTES))) {
@@ -72,7 +72,7 @@ public final class Cursors {
       mac.update((byte) 0);
       return Arrays.copyOf(mac.doFinal(position), MAC_BYTES);
     } catch (GeneralSecurityException e) {
-      throw new IllegalStateException("every Java has " + MAC, e);
+      throw new IllegalStateException("Java must support " + MAC, e);
     }
   }
 }

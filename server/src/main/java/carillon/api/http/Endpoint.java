@@ -3,11 +3,11 @@ package carillon.api.http;
 import java.util.Set;
 
 /**
- * One thing that can be called.
+ * One method of one path.
  *
  * @param path a template: {@code /v1/tasks/{id}}
- * @param query the query parameters that it takes; one that ends in a dot stands for all that start
- *     with it
+ * @param query the query parameters that it supports; one that ends in a dot stands for all that
+ *     start with it
  */
 public record Endpoint(
     String method, String path, Permission permission, Set<String> query, Handler handler) {
@@ -45,7 +45,7 @@ public record Endpoint(
     return !method.equals("GET") && !method.equals("DELETE");
   }
 
-  /** Answers a call; what goes wrong is thrown. */
+  /** Handles a call; errors are thrown. */
   public interface Handler {
     Answer answer(Call call) throws InterruptedException;
   }

@@ -9,18 +9,18 @@ import java.util.Map;
 import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
-/** The one table of everything that can be called. */
+/** The table of all endpoints. */
 public final class Endpoints {
 
-  private final String nothing;
+  private final String notFound;
   private final List<Entry> entries;
   private final Map<Literal, Match> literals = new HashMap<>();
 
   /**
-   * @param nothing what is said of every other path
+   * @param notFound the error for every other path
    */
-  public Endpoints(List<Endpoint> endpoints, String nothing) {
-    this.nothing = nothing;
+  public Endpoints(List<Endpoint> endpoints, String notFound) {
+    this.notFound = notFound;
     this.entries = endpoints.stream().map(each -> new Entry(each, split(each.path()))).toList();
     for (Endpoint each : endpoints) {
       if (each.path().indexOf('{') < 0) {
@@ -29,12 +29,12 @@ public final class Endpoints {
     }
   }
 
-  /** A path without parameters: the busiest ones, found without trying all the others. */
+  /** A path without parameters. The busiest ones are, so they are found by a lookup. */
   private record Literal(String method, String path) {}
 
   private record Entry(Endpoint endpoint, List<String> parts) {}
 
-  /** An endpoint with what stands in the path for its parameters. */
+  /** An endpoint and the values of its path parameters. */
   record Match(Endpoint endpoint, Map<String, String> parameters) {}
 
   public List<Endpoint> all() {
@@ -42,7 +42,7 @@ public final class Endpoints {
   }
 
   /**
-   * @param path as it came: still percent-encoded, so that an encoded slash is no separator
+   * @param path still percent-encoded, so that an encoded slash does not separate
    */
   Match match(String method, String path) {
     Match literal = literals.get(new Literal(method, path));
@@ -59,9 +59,9 @@ public final class Endpoints {
       }
     }
     if (matches.isEmpty()) {
-      throw new ApiException(ErrorCode.NOT_FOUND, nothing);
+      throw new ApiException(ErrorCode.NOT_FOUND, notFound);
     }
-    // A literal path is more than a template: POST /v1/tasks/batch is not the task called "batch".
+    // Literal paths win over templates: POST /v1/tasks/batch is not the task with the id "batch".
     int fewest = matches.stream().mapToInt(match -> match.parameters().size()).min().orElse(0);
     matches.removeIf(match -> match.parameters().size() > fewest);
     for (Match match : matches) {
@@ -72,7 +72,7 @@ public final class Endpoints {
     TreeSet<String> allowed = new TreeSet<>();
     matches.forEach(match -> allowed.add(match.endpoint().method()));
     throw new ApiException(
-            ErrorCode.METHOD_NOT_ALLOWED, "this path takes " + String.join(", ", allowed))
+            ErrorCode.METHOD_NOT_ALLOWED, "this path supports " + String.join(", ", allowed))
         .with("Allow", String.join(", ", allowed));
   }
 

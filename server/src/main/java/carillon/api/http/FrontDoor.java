@@ -21,9 +21,7 @@ import io.helidon.http.Status;
 import io.helidon.webserver.http.Handler;
 import io.helidon.webserver.http.ServerRequest;
 import io.helidon.webserver.http.ServerResponse;
-import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.MeterRegistry;
-import io.micrometer.core.instrument.Timer;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
@@ -31,26 +29,23 @@ import java.time.Duration;
 import java.time.InstantSource;
 import java.util.HexFormat;
 import java.util.List;
-import java.util.Map;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/**
- * Takes every request through the same steps: match, authenticate, allow, handle, answer, count.
- */
+/** Takes every request through the same steps: match, authenticate, authorize, handle, respond. */
 public final class FrontDoor implements Handler, DirectHandler {
 
-  private static final Logger LOG = LoggerFactory.getLogger(FrontDoor.class);
+  private static final Logger log = LoggerFactory.getLogger(FrontDoor.class);
 
   static final String REQUEST_ID = "Carillon-Request-Id";
 
   private static final String HEAD = "HEAD";
+  private static final String NO_ROUTE = "none";
 
-  private static final List<Header> ON_EVERY_ANSWER =
+  private static final List<Header> COMMON_HEADERS =
       List.of(
           HeaderValues.createCached(
               "Content-Security-Policy",
@@ -67,8 +62,7 @@ public final class FrontDoor implements Handler, DirectHandler {
 
   private final Endpoints endpoints;
   private final Auth auth;
-  private final MeterRegistry metrics;
-  private final Map<Counted, Meters> counted = new ConcurrentHashMap<>();
+  private final RequestMeters meters;
   private final BodyMemory memory;
   private final HttpDate date;
 
@@ -80,22 +74,18 @@ public final class FrontDoor implements Handler, DirectHandler {
       InstantSource clock) {
     this.endpoints = endpoints;
     this.auth = auth;
-    this.metrics = metrics;
+    this.meters = new RequestMeters(metrics);
     this.memory = memory;
     this.date = new HttpDate(clock);
   }
 
-  private record Counted(String route, int status) {}
-
-  private record Meters(Counter requests, Timer took) {}
-
-  /** What is known about a request so far. */
+  /** The state of a request that is being handled. */
   private static final class Progress {
     private final String requestId = newRequestId();
     private final long startedAt = System.nanoTime();
     private final ClientConnection.Peer peer;
     private final BodyStream body;
-    private String route = "none";
+    private String route = NO_ROUTE;
     private boolean closes;
     private BodyMemory.@Nullable Share share;
 
@@ -110,14 +100,14 @@ public final class FrontDoor implements Handler, DirectHandler {
     }
 
     /**
-     * Whether nothing more is read from this connection once the answer is sent. Where a body was
-     * not read to its end, the next byte is not the next request.
+     * Whether the connection is closed after the response. If the body was not read to its end, the
+     * next byte does not start the next request.
      */
     private boolean closes() {
       return closes || !body.isAtEnd();
     }
 
-    private void giveBackMemory() {
+    private void releaseMemory() {
       if (share != null) {
         share.close();
       }
@@ -127,8 +117,8 @@ public final class FrontDoor implements Handler, DirectHandler {
   @Override
   public void handle(ServerRequest request, ServerResponse response) {
     Progress progress = new Progress(request);
-    progress.peer.connection().asked();
-    boolean closes = true; // also if the answer cannot be sent
+    progress.peer.connection().requested();
+    boolean closes = true; // also if the response cannot be sent
     try {
       Answer answer = answer(request, progress);
       closes = progress.closes() || answer.live() != null;
@@ -136,7 +126,7 @@ public final class FrontDoor implements Handler, DirectHandler {
         progress.share.keepFor(answer.body().length());
       }
       if (answer.live() != null) {
-        count(request, progress, answer.status()); // how long somebody watches is nobody's delay
+        count(request, progress, answer.status()); // without the lifetime of the stream
         try (Answer.Live _ = answer.live()) {
           send(request, answer, progress, response);
         }
@@ -145,7 +135,7 @@ public final class FrontDoor implements Handler, DirectHandler {
       send(request, answer, progress, response);
       count(request, progress, answer.status());
     } finally {
-      progress.giveBackMemory();
+      progress.releaseMemory();
       progress.peer.framing().answered(closes);
     }
   }
@@ -156,26 +146,27 @@ public final class FrontDoor implements Handler, DirectHandler {
       if (answer.live() != null && progress.peer.framing().isHttp10()) {
         answer.live().close();
         throw new ApiException(
-            ErrorCode.HTTP_VERSION_NOT_SUPPORTED, "streams need HTTP/1.1: HTTP/1.0 has no chunks");
+            ErrorCode.HTTP_VERSION_NOT_SUPPORTED,
+            "event streams need HTTP/1.1, because HTTP/1.0 has no chunks");
       }
       return answer;
     } catch (ApiException e) {
       progress.closes |= e.closes();
       RequestException fault = progress.body.fault();
-      return Problem.answer(fault == null ? e : transportProblem(fault), progress.requestId);
+      return Problem.answer(fault == null ? e : TransportProblem.of(fault), progress.requestId);
     } catch (LimitReached e) {
-      return Problem.answer(TenantFull.answer(e), progress.requestId);
+      return Problem.answer(TenantFull.error(e), progress.requestId);
     } catch (StoreException e) {
       return Problem.answer(storeProblem(e, progress), progress.requestId);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       return Problem.answer(DatabaseGate.overloaded(), progress.requestId);
     } catch (RequestException e) {
-      // The server found, while the body was read, that it is not HTTP.
+      // The framing of the body is invalid.
       progress.closes = true;
-      return Problem.answer(transportProblem(e), progress.requestId);
+      return Problem.answer(TransportProblem.of(e), progress.requestId);
     } catch (RuntimeException | Error e) {
-      LOG.error("request={} route={} failed", progress.requestId, progress.route, e);
+      log.error("request failed request={} route={}", progress.requestId, progress.route, e);
       return Problem.answer(
           new ApiException(ErrorCode.INTERNAL, ErrorCode.INTERNAL.meaning()), progress.requestId);
     }
@@ -188,12 +179,13 @@ public final class FrontDoor implements Handler, DirectHandler {
       throw new ApiException(ErrorCode.BAD_REQUEST, "the path is not percent-encoded UTF-8");
     }
     String method = request.prologue().method().text();
-    // Whatever can be read can be asked about.
+    // HEAD works wherever GET does.
     Endpoints.Match match = endpoints.match(method.equals(HEAD) ? "GET" : method, path);
     Endpoint endpoint = match.endpoint();
     progress.route = endpoint.path();
-    if (progress.peer.connection().isReserved() && !isAboutTheNode(path)) {
-      throw new ApiException(ErrorCode.OVERLOADED, "too many connections").with("Retry-After", "1");
+    if (progress.peer.connection().isReserved() && !isHealthOrMetrics(path)) {
+      throw new ApiException(ErrorCode.OVERLOADED, "too many connections on this node")
+          .with("Retry-After", "1");
     }
     Query query = Query.parse(request.prologue().query().rawValue());
     RequestBody body = body(request, progress.body);
@@ -219,8 +211,8 @@ public final class FrontDoor implements Handler, DirectHandler {
         .answer(new Call(wire, match.parameters(), query, caller, callerNow, share));
   }
 
-  /** What must be answered however busy the node is. */
-  private static boolean isAboutTheNode(String path) {
+  /** Health checks and metrics are served however busy the node is. */
+  private static boolean isHealthOrMetrics(String path) {
     return path.startsWith("/health/") || path.equals("/metrics");
   }
 
@@ -237,8 +229,8 @@ public final class FrontDoor implements Handler, DirectHandler {
   }
 
   /**
-   * In bytes; -1 if there is none. {@link carillon.api.connection.RequestFraming} has made sure
-   * that it is a number.
+   * In bytes; -1 without the header. {@link carillon.api.connection.RequestHead} has checked that
+   * it is a number.
    */
   private static long contentLength(ServerRequestHeaders headers) {
     return headers.contains(HeaderNames.CONTENT_LENGTH)
@@ -252,15 +244,15 @@ public final class FrontDoor implements Handler, DirectHandler {
 
   private static ApiException storeProblem(StoreException e, Progress progress) {
     if (e.isUnavailable() || e.isBusy()) {
-      LOG.warn(
-          "request={} route={} the database is not available: {}",
+      log.warn(
+          "database unavailable request={} route={} error={}",
           progress.requestId,
           progress.route,
           e.getMessage());
-      return new ApiException(ErrorCode.UNAVAILABLE, "the database cannot be reached or is busy")
+      return new ApiException(ErrorCode.UNAVAILABLE, "the database is unreachable or overloaded")
           .with("Retry-After", "1");
     }
-    LOG.error("request={} route={} failed", progress.requestId, progress.route, e);
+    log.error("request failed request={} route={}", progress.requestId, progress.route, e);
     return new ApiException(ErrorCode.INTERNAL, ErrorCode.INTERNAL.meaning());
   }
 
@@ -297,26 +289,24 @@ public final class FrontDoor implements Handler, DirectHandler {
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     } catch (IOException | RuntimeException e) {
-      // Who watches goes without saying so; then there is nobody left to answer.
-      LOG.debug("a stream ended: {}", Echo.of(String.valueOf(e.getMessage())));
+      // Clients disconnect without notice; then the response has no reader.
+      log.debug("event stream ended error={}", Echo.of(String.valueOf(e.getMessage())));
       connection.drop();
     }
   }
 
   private void setCommon(ServerResponseHeaders headers, String requestId) {
-    ON_EVERY_ANSWER.forEach(headers::set);
+    COMMON_HEADERS.forEach(headers::set);
     headers.set(REQUEST_ID_NAME, requestId);
-    // The server's own is in the zone of the machine, which HTTP does not allow.
+    // The web server writes it in the zone of the machine, which HTTP does not allow.
     headers.set(date.now());
   }
 
   private void count(ServerRequest request, Progress progress, int status) {
     Duration took = Duration.ofNanos(System.nanoTime() - progress.startedAt);
-    Meters meters = counted.computeIfAbsent(new Counted(progress.route, status), this::meters);
-    meters.requests().increment();
-    meters.took().record(took);
-    if (LOG.isDebugEnabled()) {
-      LOG.debug(
+    meters.record(progress.route, status, took);
+    if (log.isDebugEnabled()) {
+      log.debug(
           "request={} method={} route={} path={} status={} ms={}",
           progress.requestId,
           Echo.of(request.prologue().method().text()),
@@ -327,25 +317,7 @@ public final class FrontDoor implements Handler, DirectHandler {
     }
   }
 
-  /** Looked up once: the registry builds and compares names and tags each time that it is asked. */
-  private Meters meters(Counted key) {
-    return new Meters(
-        requests(key.route(), key.status()),
-        Timer.builder("carillon.api.request")
-            .description("how long requests took, with what they waited for")
-            .tag("route", key.route())
-            .register(metrics));
-  }
-
-  private Counter requests(String route, int status) {
-    return Counter.builder("carillon.api.requests")
-        .description("requests, by route and status")
-        .tag("route", route)
-        .tag("status", String.valueOf(status))
-        .register(metrics);
-  }
-
-  /** Answers what the server refuses before it becomes a request. */
+  /** Responds to requests that the web server rejects before it routes them. */
   @Override
   public TransportResponse handle(
       TransportRequest request,
@@ -354,14 +326,15 @@ public final class FrontDoor implements Handler, DirectHandler {
       ServerResponseHeaders headers,
       @Nullable String message) {
     String requestId = newRequestId();
-    // A message of type OTHER is ours, and may be shown.
+    // Messages of type OTHER are ours and safe to show.
     String detail = type == EventType.OTHER ? message : null;
-    Answer answer = Problem.answer(transportProblem(status, detail, request.headers()), requestId);
+    Answer answer =
+        Problem.answer(TransportProblem.of(status, detail, request.headers()), requestId);
     setCommon(headers, requestId);
     headers.set(HeaderNames.CONTENT_TYPE, answer.contentType());
-    requests("none", answer.status()).increment();
-    LOG.debug(
-        "request={} refused by the server: status={} {}",
+    meters.count(NO_ROUTE, answer.status());
+    log.debug(
+        "rejected request={} status={} error={}",
         requestId,
         status.code(),
         Echo.of(String.valueOf(message)));
@@ -371,31 +344,6 @@ public final class FrontDoor implements Handler, DirectHandler {
         .keepAlive(false)
         .entity(answer.body())
         .build();
-  }
-
-  private static ApiException transportProblem(RequestException e) {
-    String detail = e.eventType() == EventType.OTHER ? e.getMessage() : null;
-    return transportProblem(e.status(), detail, ServerRequestHeaders.create());
-  }
-
-  private static ApiException transportProblem(
-      Status status, @Nullable String detail, ServerRequestHeaders headers) {
-    ErrorCode code =
-        switch (status.code()) {
-          case 408 -> ErrorCode.REQUEST_TIMEOUT;
-          case 413 -> ErrorCode.BODY_TOO_LARGE;
-          case 414 -> ErrorCode.URI_TOO_LONG;
-          case 431 -> ErrorCode.HEADERS_TOO_LARGE;
-          case 503 -> ErrorCode.OVERLOADED;
-          case 505 -> ErrorCode.HTTP_VERSION_NOT_SUPPORTED;
-          // The server calls a compressed body a bad request, and a request line that it stumbles
-          // over its own fault.
-          default ->
-              headers.contains(HeaderNames.CONTENT_ENCODING)
-                  ? ErrorCode.ENCODING_NOT_SUPPORTED
-                  : ErrorCode.BAD_REQUEST;
-        };
-    return new ApiException(code, detail == null ? code.meaning() : detail);
   }
 
   private static String newRequestId() {

@@ -2,14 +2,14 @@ package carillon.api.http;
 
 import java.util.Optional;
 
-/** How the node is, for whoever decides about it from outside. */
+/** The health of this node, for load balancers and orchestrators. */
 @FunctionalInterface
 public interface Health {
 
-  /** Why this node should get no requests now; empty if it should. */
+  /** Why this node should receive no requests; empty while it is ready. */
   Optional<String> notReady();
 
-  /** Why this node should be started anew; empty if it need not. */
+  /** Why this node should be restarted; empty while it is live. */
   default Optional<String> notLive() {
     return Optional.empty();
   }

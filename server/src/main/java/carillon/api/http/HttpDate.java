@@ -9,34 +9,34 @@ import java.time.ZoneOffset;
 import java.time.format.DateTimeFormatter;
 import java.util.Locale;
 
-/** The Date header, made once a second and not once a request. */
+/** The Date header, formatted once a second instead of once a request. */
 final class HttpDate {
 
   private static final DateTimeFormatter FORMAT =
       DateTimeFormatter.ofPattern("EEE, dd MMM uuuu HH:mm:ss 'GMT'", Locale.US);
 
   private final InstantSource clock;
-  private volatile Made last;
+  private volatile Cached last;
 
-  private record Made(long second, Header header) {}
+  private record Cached(long second, Header header) {}
 
   HttpDate(InstantSource clock) {
     this.clock = clock;
-    this.last = make(clock.instant().getEpochSecond());
+    this.last = format(clock.instant().getEpochSecond());
   }
 
   Header now() {
     long second = clock.instant().getEpochSecond();
-    Made made = last;
-    if (made.second() != second) {
-      made = make(second);
-      last = made;
+    Cached cached = last;
+    if (cached.second() != second) {
+      cached = format(second);
+      last = cached;
     }
-    return made.header();
+    return cached.header();
   }
 
-  private static Made make(long second) {
+  private static Cached format(long second) {
     String text = FORMAT.format(Instant.ofEpochSecond(second).atZone(ZoneOffset.UTC));
-    return new Made(second, HeaderValues.createCached(HeaderNames.DATE, text));
+    return new Cached(second, HeaderValues.createCached(HeaderNames.DATE, text));
   }
 }

@@ -18,8 +18,8 @@ import tools.jackson.core.JsonToken;
 import tools.jackson.core.ObjectReadContext;
 
 /**
- * Runs the work of a POST in a transaction; under an Idempotency-Key at most once, with the answer
- * kept.
+ * Runs the work of a POST in a transaction. With an Idempotency-Key it runs at most once, and the
+ * response is stored for repeats.
  */
 public final class Idempotency {
 
@@ -36,8 +36,8 @@ public final class Idempotency {
   }
 
   /**
-   * Empty if the work had nothing to answer yet; then nothing is kept either. The body must have
-   * been read before.
+   * Runs work that may have no response yet: then the result is empty and nothing is stored. The
+   * body must have been read before.
    */
   public Optional<Answer> attempt(Call call, Function<Tx, Optional<Answer>> work) {
     String key = call.idempotencyKey();
@@ -47,7 +47,7 @@ public final class Idempotency {
   }
 
   private Optional<Answer> attempt(Call call, String key, Function<Tx, Optional<Answer>> work) {
-    AtomicReference<@Nullable Answer> made = new AtomicReference<>();
+    AtomicReference<@Nullable Answer> first = new AtomicReference<>();
     Replies.Result result =
         replies.once(
             call.tenant(),
@@ -55,16 +55,16 @@ public final class Idempotency {
             fingerprint(call),
             tx -> {
               Optional<Answer> answer = work.apply(tx);
-              answer.ifPresent(made::set);
+              answer.ifPresent(first::set);
               return answer.map(Idempotency::reply);
             });
-    return answer(result, made.get());
+    return answer(result, first.get());
   }
 
   /**
-   * The answer to an earlier request with the same Idempotency-Key, if there is one. For work that
-   * is prepared before its transaction: a repeat must neither fail on what has changed since nor
-   * create anything. The body must have been read before.
+   * The response to an earlier request with the same Idempotency-Key. For work that is prepared
+   * before its transaction: a repeat must not fail because of later changes, nor create anything.
+   * The body must have been read before.
    */
   public Optional<Answer> earlier(Call call) {
     String key = call.idempotencyKey();
@@ -76,21 +76,22 @@ public final class Idempotency {
   }
 
   /**
-   * @param made the answer of this request, with its headers; null if it is a repeat
+   * @param first the response of this request, with its headers; null if it is a repeat
    */
-  private static Optional<Answer> answer(Replies.Result result, @Nullable Answer made) {
+  private static Optional<Answer> answer(Replies.Result result, @Nullable Answer first) {
     return switch (result) {
       case Replies.Result.Answered(var reply, var repeated) ->
-          Optional.of(repeated || made == null ? repeat(reply) : made);
+          Optional.of(repeated || first == null ? repeat(reply) : first);
       case Replies.Result.Nothing() -> Optional.empty();
       case Replies.Result.Mismatch() ->
           throw new ApiException(
               ErrorCode.IDEMPOTENCY_MISMATCH,
-              "this Idempotency-Key was used before, with another body or path or by a key that is"
-                  + " limited to other types");
+              "this Idempotency-Key was already used with another body or path, or by a key with"
+                  + " other types; use a new one");
       case Replies.Result.Pending() ->
           throw new ApiException(
-                  ErrorCode.IDEMPOTENCY_PENDING, "the first request with this key is still running")
+                  ErrorCode.IDEMPOTENCY_PENDING,
+                  "the first request with this Idempotency-Key is still running")
               .with("Retry-After", "1");
     };
   }
@@ -99,10 +100,8 @@ public final class Idempotency {
     MessageDigest digest = KeyText.sha256();
     String head = call.method() + "\n" + call.path() + "\n" + call.tenant().value() + "\n";
     digest.update(head.getBytes(StandardCharsets.UTF_8));
-    // A caller that gets here has the endpoint's permission, so its list of types is all that one
-    // key may
-    // do more than another. Without a list nothing is added: answers that were kept by an earlier
-    // version, and by a key that was rotated since, are still found.
+    // All callers here have the endpoint's permission, so keys differ only in their types. Nothing
+    // is added for a key without a list: a rotated key still finds the stored responses.
     call.caller().types().stream()
         .sorted()
         .forEach(type -> digest.update((type + "\n").getBytes(StandardCharsets.UTF_8)));
@@ -118,12 +117,12 @@ public final class Idempotency {
     if (reply.location() != null) {
       answer = answer.with("Location", reply.location());
     }
-    // Headers are not kept; the version is in the body wherever there is an ETag.
+    // Headers are not stored; the body has the version wherever there is an ETag.
     OptionalInt version = version(reply.body());
     return version.isEmpty() ? answer : answer.withVersion(version.getAsInt());
   }
 
-  /** Looked for without a tree of the body, which may have 100,000 ids. */
+  /** Reads the version without building a tree of the body, which may have 100,000 ids. */
   private static OptionalInt version(String body) {
     try (JsonParser parser = Json.FORGETFUL.createParser(ObjectReadContext.empty(), body)) {
       if (parser.nextToken() == JsonToken.START_OBJECT) {

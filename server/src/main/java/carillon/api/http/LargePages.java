@@ -9,14 +9,14 @@ import java.util.function.ToLongFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads pages whose items may be large: in steps, and no further than an answer may have bytes. A
- * page that ends early has a next one, like any other.
+ * Reads pages whose items may be large: in steps, up to a number of bytes. A page that ends early
+ * has a next one, like any other.
  */
 public final class LargePages {
 
   private static final long MAX_BYTES = 2 << 20;
 
-  /** An item of a list without payloads still has an output and an error. */
+  /** Items per step of a list without payloads; they still have an output and an error. */
   private static final int STEP = 100;
 
   private static final int FULL_STEP = 8;
@@ -28,7 +28,7 @@ public final class LargePages {
 
   private LargePages() {}
 
-  /** Reads some items from a place on. */
+  /** Reads some items, starting at a position. */
   public interface Step<T, C> {
     Page<T, C> read(int limit, @Nullable C from);
   }
@@ -49,11 +49,11 @@ public final class LargePages {
     List<T> items = new ArrayList<>();
     C from = start;
     long sum = 0;
-    int asked;
-    int got;
+    int wanted;
+    int found;
     do {
-      asked = Math.min(full ? FULL_STEP : STEP, limit - items.size());
-      Page<T, C> page = step.read(asked, from);
+      wanted = Math.min(full ? FULL_STEP : STEP, limit - items.size());
+      Page<T, C> page = step.read(wanted, from);
       long more = 0;
       for (T item : page.items()) {
         more += BYTES_PER_ITEM + bytes.applyAsLong(item);
@@ -62,9 +62,9 @@ public final class LargePages {
       sum += more;
       items.addAll(page.items());
       from = page.next();
-      got = page.items().size();
-      // One that is short has looked as far as a page may look.
-    } while (from != null && got == asked && items.size() < limit && sum < MAX_BYTES);
+      found = page.items().size();
+      // A short step has scanned as many rows as a page may scan.
+    } while (from != null && found == wanted && items.size() < limit && sum < MAX_BYTES);
     return new Page<>(items, from);
   }
 

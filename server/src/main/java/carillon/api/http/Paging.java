@@ -24,15 +24,15 @@ public final class Paging {
   }
 
   /**
-   * The same where the path can be written in more than one way.
+   * Where this page starts, for a path that can be written in several ways.
    *
-   * @param path the one that is meant
+   * @param path its canonical form
    */
   public <C> @Nullable C start(Call call, String path, Function<String, @Nullable C> parse) {
     return start(call, path, call.query().cursor(), parse);
   }
 
-  /** The same where the cursor is not in the query. */
+  /** Where this page starts, for a cursor that is not in the query. */
   public <C> @Nullable C start(
       Call call, String path, @Nullable String cursor, Function<String, @Nullable C> parse) {
     if (cursor == null) {
@@ -57,7 +57,7 @@ public final class Paging {
     return Answer.json(200, page);
   }
 
-  /** What to ask the list at this path with, to go on from there. */
+  /** The cursor that continues the list at this path from a position. */
   public @Nullable String cursor(Call call, String path, @Nullable String next) {
     return next == null ? null : cursors.seal(name(call, path), next);
   }

@@ -6,7 +6,7 @@ import carillon.model.Echo;
 import java.util.UUID;
 import java.util.regex.Pattern;
 
-/** Reads the ids that are part of a path. */
+/** Reads ids in paths. */
 public final class PathIds {
 
   // UUID.fromString accepts "1-1-1-1-1".
@@ -16,9 +16,9 @@ public final class PathIds {
   private PathIds() {}
 
   /**
-   * The parameter {@code id}.
+   * Reads the parameter {@code id}.
    *
-   * @param thing what has such an id
+   * @param thing the kind of resource, for the error message
    */
   public static UUID uuid(Call call, String thing) {
     String id = call.parameter("id");

@@ -5,17 +5,17 @@ import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
 import org.jspecify.annotations.Nullable;
 
-/** Percent-encoded text of a URL: UTF-8 or nothing, where the JDK's decoder makes up characters. */
+/** Decodes percent-encoded UTF-8 strictly; the JDK's decoder replaces invalid bytes. */
 final class PercentText {
 
   private PercentText() {}
 
-  /** A part of a path; null if it is not percent-encoded UTF-8. */
+  /** Decodes a part of a path; null if it is not percent-encoded UTF-8. */
   static @Nullable String ofPath(String part) {
     return part.indexOf('%') < 0 ? part : decode(part, false);
   }
 
-  /** A name or value of a query, where a plus is a space; null if it is no encoded UTF-8. */
+  /** Decodes a name or value of a query, where a plus is a space; null if it is invalid. */
   static @Nullable String ofQuery(String part) {
     return part.indexOf('%') < 0 && part.indexOf('+') < 0 ? part : decode(part, true);
   }

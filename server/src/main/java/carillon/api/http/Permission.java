@@ -1,10 +1,10 @@
 package carillon.api.http;
 
-/** What an endpoint asks of its caller. */
+/** The permission that an endpoint requires. */
 public enum Permission {
-  /** Needs no key at all. */
+  /** Requires no key. */
   NONE,
-  /** Needs a key, of any role. */
+  /** Requires a key of any role. */
   ANY,
   TASKS_CREATE,
   TASKS_READ,
@@ -14,15 +14,15 @@ public enum Permission {
   TYPES_READ,
   TYPES_CONFIGURE,
   SCHEDULES_READ,
-  /** Making, changing, pausing, removing and triggering schedules. */
+  /** Creating, changing, pausing, deleting and triggering schedules. */
   SCHEDULES_CONFIGURE,
   WORK,
   KEYS,
-  /** Reading who changed what. */
+  /** Reading the audit log. */
   AUDIT,
   TENANTS,
-  /** Looking at nodes, leader, shards and the database. */
+  /** Reading the state of nodes, leader, shards and database. */
   CLUSTER,
-  /** Putting back what was archived: whoever may do so writes history. */
+  /** Restoring archived dead letters, which writes history. */
   ARCHIVES
 }

@@ -41,9 +41,8 @@ public final class Problem {
             .put("message", error.message());
       }
     }
-    // Answers about what is not there, or to whom we do not know, are the same byte for byte
-    // whatever was asked;
-    // the id is in a header of every answer.
+    // 404 and 401 are the same byte for byte whatever was requested. The request id is in a header
+    // of every response.
     if (code != ErrorCode.NOT_FOUND && code != ErrorCode.UNAUTHORIZED) {
       node.put("requestId", requestId);
     }

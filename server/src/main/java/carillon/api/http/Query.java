@@ -10,13 +10,14 @@ import carillon.model.Echo;
 import carillon.model.KeyText;
 import carillon.model.task.TaskState;
 import java.time.Instant;
+import java.util.Arrays;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
-/** The query parameters of a request, each at most once and none that is not asked for. */
+/** The query parameters of a request. Unknown and repeated parameters are errors. */
 public final class Query {
 
   private static final Set<String> CREDENTIALS =
@@ -31,7 +32,7 @@ public final class Query {
           "bearer",
           "admin_key");
 
-  /** Before the name of a pair; as a parameter, what allows all of them. */
+  /** The prefix of metadata filters; as an allowed parameter, it allows all of them. */
   public static final String METADATA = "metadata.";
 
   private static final Query NONE = new Query(Map.of());
@@ -74,7 +75,8 @@ public final class Query {
     if (CREDENTIALS.contains(name.toLowerCase(Locale.ROOT)) || value.startsWith(KeyText.PREFIX)) {
       // The value is not repeated: it may be a live key.
       throw new ApiException(
-          ErrorCode.CREDENTIAL_IN_URL, "send keys as Authorization: Bearer, never in the URL");
+          ErrorCode.CREDENTIAL_IN_URL,
+          "send keys in the header Authorization: Bearer <key>, never in the URL");
     }
   }
 
@@ -99,7 +101,7 @@ public final class Query {
       if (!known) {
         throw new ApiException(
             ErrorCode.UNSUPPORTED_FILTER,
-            "there is no parameter " + Echo.of(name) + " here" + Nearest.hint(name, allowed));
+            "unknown parameter " + Echo.of(name) + Nearest.hint(name, allowed));
       }
     }
   }
@@ -112,7 +114,7 @@ public final class Query {
     return value;
   }
 
-  /** A text that has at least one character, if it is there. */
+  /** A text that is not empty. */
   public @Nullable String someText(String name, int max) {
     String value = text(name, max);
     if (value != null && value.isEmpty()) {
@@ -136,7 +138,7 @@ public final class Query {
     }
     Times.Reading reading = Times.parse(value);
     if (reading.error() != null) {
-      throw wrong(name, reading.error(), reading.error().meaning());
+      throw wrong(name, reading.error(), reading.message());
     }
     return reading.time();
   }
@@ -151,10 +153,15 @@ public final class Query {
         return state;
       }
     }
-    throw wrong(name, ErrorCode.INVALID_VALUE, "is not a status: " + Echo.of(value));
+    throw wrong(
+        name,
+        ErrorCode.INVALID_VALUE,
+        Echo.of(value)
+            + " is not a status; use "
+            + String.join(", ", Arrays.stream(TaskState.values()).map(TaskState::name).toList()));
   }
 
-  /** A whole number; null if there is none. */
+  /** A whole number; null if it is absent. */
   public @Nullable Integer integer(String name, int min, int max) {
     String value = values.get(name);
     if (value == null) {
@@ -179,7 +186,7 @@ public final class Query {
     return values.get("cursor");
   }
 
-  /** Whether payloads are wanted. */
+  /** Whether the client asks for payloads. */
   public boolean viewFull() {
     String view = values.getOrDefault("view", "basic");
     return switch (view) {
@@ -189,7 +196,7 @@ public final class Query {
     };
   }
 
-  /** What {@code metadata.NAME=VALUE} asks for. */
+  /** The filters {@code metadata.NAME=VALUE}. */
   public Map<String, String> metadata() {
     Map<String, String> found = new TreeMap<>();
     values.forEach(
@@ -200,15 +207,16 @@ public final class Query {
         });
     if (found.size() > Limits.METADATA_PAIRS) {
       throw new ApiException(
-          ErrorCode.UNSUPPORTED_FILTER, "at most " + Limits.METADATA_PAIRS + " metadata filters");
+          ErrorCode.UNSUPPORTED_FILTER,
+          "use at most " + Limits.METADATA_PAIRS + " metadata filters");
     }
     if (found.containsKey("")) {
-      throw wrong(METADATA, ErrorCode.INVALID_VALUE, "a name must follow the dot");
+      throw wrong(METADATA, ErrorCode.INVALID_VALUE, "needs a name after the dot");
     }
     return found;
   }
 
-  /** What a list is filtered by, in one text that is the same for every page of it. */
+  /** The filters of a list, as a text that is the same for all its pages. */
   String filter() {
     Map<String, String> filter = new TreeMap<>(values);
     filter.keySet().removeAll(Set.of("cursor", "limit", "view", "fires"));

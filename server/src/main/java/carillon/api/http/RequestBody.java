@@ -19,13 +19,13 @@ import java.util.function.Consumer;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
-/** The body of a request: read once, never past its limit, never for ever. */
+/** The body of a request: read once, with a limit on its size and its time. */
 public final class RequestBody {
 
   public static final String JSON = "application/json";
   public static final String NDJSON = "application/x-ndjson";
 
-  /** How much is read at once: little of who sends little, and most of who sends much. */
+  /** The first buffer of a body whose length is not known; buffers grow with the body. */
   private static final int FIRST_BYTES = 1 << 10;
 
   private static final int FIRST_CHUNK = 8 << 10;
@@ -38,10 +38,10 @@ public final class RequestBody {
   private BodyMemory.@Nullable Share share;
 
   /**
-   * What the headers say about the body.
+   * The headers that describe the body.
    *
    * @param length -1 if not known in advance
-   * @param repeatable whether repeats of it must be told from other bodies
+   * @param repeatable whether the request has an Idempotency-Key, so that its body is hashed
    */
   record Head(
       boolean present,
@@ -56,21 +56,21 @@ public final class RequestBody {
     this.digest = head.repeatable() ? KeyText.sha256() : null;
   }
 
-  /** Says whose memory it is read into; nothing can be read before. */
+  /** Sets the memory that it is read into; must be called before anything is read. */
   void chargeTo(BodyMemory.Share share) {
     this.share = share;
   }
 
-  /** What the request holds. */
+  /** The memory that the request holds. */
   public BodyMemory.Share share() {
-    return Objects.requireNonNull(share, "nobody was found to charge the body to");
+    return Objects.requireNonNull(share, "the body has no memory share yet");
   }
 
   public boolean isPresent() {
     return head.present();
   }
 
-  /** The media type, which must be one of these. */
+  /** Requires one of the accepted media types and returns it. */
   public String mediaType(String... accepted) {
     if (head.contentEncoding() != null && !head.contentEncoding().equalsIgnoreCase("identity")) {
       throw new ApiException(
@@ -95,15 +95,15 @@ public final class RequestBody {
         "Content-Type must be " + String.join(" or ", accepted) + " in UTF-8");
   }
 
-  /** The object that the body is, of at most this many bytes. */
+  /** Reads the body as a JSON object. */
   JsonValue.Members object(int maxBytes, Duration atMost) {
     if (!head.present()) {
-      throw new ApiException(ErrorCode.BODY_REQUIRED, "the body is empty; an object was expected");
+      throw new ApiException(ErrorCode.BODY_REQUIRED, "the body is empty; send a JSON object");
     }
     mediaType(JSON);
     BodyMemory.Held held = share().held();
     try (InputStream in = open(maxBytes, atMost)) {
-      // One byte more than there should be, so that the end is seen.
+      // One byte more than the body has, so that its end is seen.
       byte[] bytes = buffer(held, Math.min(CHUNK, head.length() < 0 ? FIRST_BYTES : length() + 1));
       int size = 0;
       for (int read = in.read(bytes); read >= 0; read = in.read(bytes, size, bytes.length - size)) {
@@ -127,16 +127,16 @@ public final class RequestBody {
     return new byte[size];
   }
 
-  private static byte[] grown(BodyMemory.Held held, byte[] bytes, int most) {
-    int size = Math.min(2 * bytes.length, most);
-    held.need((long) bytes.length + size); // both, while one is copied into the other
+  private static byte[] grown(BodyMemory.Held held, byte[] bytes, int max) {
+    int size = Math.min(2 * bytes.length, max);
+    held.need((long) bytes.length + size); // both arrays, while one is copied into the other
     byte[] grown = Arrays.copyOf(bytes, size);
     held.shrinkTo(size);
     return grown;
   }
 
   /**
-   * Hands over the items of the one array in {@code {"name": [...]}} as they arrive.
+   * Passes on the items of the array in {@code {"name": [...]}} as they arrive.
    *
    * @param maxItem bytes that an item may have
    */
@@ -149,13 +149,15 @@ public final class RequestBody {
     }
   }
 
-  /** Hands over line after line of NDJSON; blank ones too, so that lines can be counted. */
+  /**
+   * Passes on the lines of NDJSON as they arrive; also blank ones, so that lines can be counted.
+   */
   public void lines(int maxBytes, int maxLine, Duration atMost, LineReader each) {
     lines(maxBytes, maxLine, atMost, share().held(), each);
   }
 
   /**
-   * The same with memory of another kind.
+   * Passes on the lines of NDJSON, whose memory the caller provides.
    *
    * @param held covers the longest line
    */
@@ -163,7 +165,7 @@ public final class RequestBody {
       int maxBytes, int maxLine, Duration atMost, BodyMemory.Held held, LineReader each) {
     try (InputStream in = open(maxBytes, atMost)) {
       byte[] bytes = buffer(held, FIRST_CHUNK);
-      int size = 0; // of a line that has begun
+      int size = 0; // of the incomplete line at the start of the buffer
       for (int read = in.read(bytes); read >= 0; read = in.read(bytes, size, bytes.length - size)) {
         int start = 0;
         int end = size + read;
@@ -195,18 +197,20 @@ public final class RequestBody {
   }
 
   private static ApiException unreadable() {
-    return new ApiException(ErrorCode.BAD_REQUEST, "the body cannot be read to its end").closing();
+    return new ApiException(
+            ErrorCode.BAD_REQUEST, "the connection ended before the end of the body")
+        .closing();
   }
 
-  /** Takes the lines of a body, whose bytes are valid until it returns. */
+  /** Reads one line, whose bytes are valid until it returns. */
   public interface LineReader {
     void read(byte[] bytes, int from, int length);
   }
 
-  /** SHA-256 of what was read; only of what may be repeated, because it costs time. */
+  /** The SHA-256 of the body; only for a request with an Idempotency-Key, because it costs time. */
   byte[] hash() {
     if (hash == null) {
-      hash = Objects.requireNonNull(digest, "this body is not hashed").digest();
+      hash = Objects.requireNonNull(digest, "the request has no Idempotency-Key").digest();
     }
     return hash.clone();
   }
@@ -219,7 +223,8 @@ public final class RequestBody {
   }
 
   private static ApiException tooLarge(int maxBytes) {
-    return new ApiException(ErrorCode.BODY_TOO_LARGE, "the body may have " + maxBytes + " bytes")
+    return new ApiException(
+            ErrorCode.BODY_TOO_LARGE, "the body has more than " + maxBytes + " bytes")
         .closing();
   }
 
@@ -227,7 +232,7 @@ public final class RequestBody {
     return new ApiException(ErrorCode.REQUEST_TIMEOUT, "the body did not arrive in time").closing();
   }
 
-  /** Counts, times and hashes what passes through. */
+  /** Counts, times and hashes the bytes that pass through. */
   private final class Bounded extends InputStream {
 
     private final InputStream in;
@@ -250,7 +255,7 @@ public final class RequestBody {
 
     @Override
     public int read(byte[] buffer, int offset, int length) throws IOException {
-      turn.end(); // while the client is waited for
+      turn.end(); // while waiting for the client
       int read = readWire(buffer, offset, length);
       if (read > 0) {
         count += read;
@@ -274,15 +279,15 @@ public final class RequestBody {
       try {
         return in.read(buffer, offset, length);
       } catch (CloseConnectionException e) {
-        throw tooSlow(); // or gone: then nobody reads the answer
+        throw tooSlow(); // or the client is gone, and the response has no reader
       } catch (RuntimeException e) {
-        throw new IOException(e); // whatever the server's parser threw at a chunk that is none
+        throw new IOException(e); // from the server's parser, for an invalid chunk
       }
     }
 
     /**
      * Leaves the server's stream open: closing it would wait for the rest of a body that is not
-     * wanted.
+     * needed.
      */
     @Override
     public void close() {

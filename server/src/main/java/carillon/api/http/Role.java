@@ -14,14 +14,16 @@ import static carillon.api.http.Permission.TYPES_CONFIGURE;
 import static carillon.api.http.Permission.TYPES_READ;
 import static carillon.api.http.Permission.WORK;
 
+import java.util.Arrays;
 import java.util.EnumSet;
+import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.Set;
 
-/** What a key may do. This is the whole table: what is not granted here is refused. */
+/** The roles of keys and all their permissions. */
 public enum Role {
-  /** Of the whole installation: any tenant. */
+  /** For the whole installation: acts on any tenant. */
   ADMIN(EnumSet.allOf(Permission.class), false),
   OWNER(EnumSet.complementOf(EnumSet.of(TENANTS, CLUSTER, ARCHIVES)), false),
   OPERATOR(
@@ -56,6 +58,13 @@ public enum Role {
       case NONE, ANY -> true;
       default -> permissions.contains(permission);
     };
+  }
+
+  /** The roles with a permission, as a text such as "owner or admin". */
+  static String with(Permission permission) {
+    List<String> roles =
+        Arrays.stream(values()).filter(role -> role.may(permission)).map(Role::label).toList();
+    return "the role " + String.join(" or ", roles.reversed());
   }
 
   /** Whether keys of this role can have a list of types. */

@@ -1,4 +1,4 @@
-/** What all endpoints share: routing, authentication, paging, idempotency, requests and answers. */
+/** The parts that all endpoints share: routing, authentication, paging, idempotency, bodies. */
 @NullMarked
 package carillon.api.http;
 

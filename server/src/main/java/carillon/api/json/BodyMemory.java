@@ -17,59 +17,58 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The memory for the bodies of all requests at once. A request takes its share as bytes arrive and
- * as they are parsed, so that however many requests come, however large and however slow they are,
- * they fit: a request without a body takes nothing, and one whose body trickles in holds what has
- * arrived and no more.
+ * Limits the memory for the bodies of all requests. A request takes its share as bytes arrive and
+ * as they are parsed, so any number of requests of any size and speed fit: a request without a body
+ * takes nothing, and a slow one holds only what has arrived.
  *
- * <p>One tenant has at most a quarter, and a part of all is kept for tenants that hold little, so
- * that a tenant's small requests go through while others send their largest. There is no queue: a
- * request that needs more than is free never stands in front of one that needs less.
+ * <p>One tenant gets at most a quarter, and a part is reserved for tenants that hold little, so
+ * that a tenant's small requests succeed while others send large ones. There is no queue: a request
+ * that needs more than is free never blocks one that needs less.
  *
- * <p>Large answers are counted as well, from when their parts are read until they are sent.
+ * <p>Large responses are counted as well, from when their parts are read until they are sent.
  *
- * <p>Nothing can wait for ever. A request may wait while it holds something, because what it waits
- * for is small steps, and it gives up after a second, or five if much of it has arrived, with 503;
- * then everything that it holds is free again. What can do without memory never waits: the rows of
- * batches go to a temporary file as soon as an eighth of the tenant's part is taken.
+ * <p>Nothing waits forever. A request may wait while it holds memory, because it waits for small
+ * steps; it fails with 503 after a second, or five if much of it has arrived, and then releases all
+ * it holds. Rows of batches never wait: they go to a temporary file once an eighth of the tenant's
+ * part is taken.
  */
 public final class BodyMemory {
 
-  /** Of the heap. The rest is for what else a node holds, answers and engine included. */
+  /** One part of the heap; the rest is for everything else, such as responses and the engine. */
   private static final int HEAP_PARTS = 4;
 
-  private static final long LEAST = 32L << 20;
+  private static final long MIN_BYTES = 32L << 20;
   private static final int TENANTS_PART = 4;
 
-  /** Kept for tenants that hold no more than {@link #LITTLE}. */
+  /** Reserved for tenants that hold at most {@link #SMALL_BYTES}. */
   private static final int RESERVED_PART = 8;
 
-  private static final long LITTLE = 64L << 10;
+  private static final long SMALL_BYTES = 64L << 10;
 
   /**
-   * What can be in a file is held in memory only up to this part of what a tenant may hold, so that
-   * four of the largest batches at once find room for what they must hold.
+   * Data that can go to a file uses only this part of a tenant's memory, so that four of the
+   * largest batches at once find room for data that cannot.
    */
   private static final int OPTIONAL_PART = 8;
 
-  /** An answer is in memory as text and as bytes while it is sent. */
-  private static final int ANSWER_COPIES = 2;
+  /** A response is in memory as text and as bytes while it is sent. */
+  private static final int RESPONSE_COPIES = 2;
 
-  /** Of temporary files, for all tenants and for one. */
-  private static final long DISK = 2L << 30;
+  /** For temporary files of all tenants; one tenant gets a quarter. */
+  private static final long MAX_DISK_BYTES = 2L << 30;
 
-  private static final Duration PATIENCE = Duration.ofSeconds(1);
+  private static final Duration MAX_WAIT = Duration.ofSeconds(1);
 
-  /** A request of which so much has arrived waits longer: sending it again would cost more. */
-  private static final long MUCH = 1 << 20;
+  /** A request of which this much has arrived waits longer: sending it again would cost more. */
+  private static final long LARGE_BYTES = 1 << 20;
 
-  private static final Duration PATIENCE_WITH_MUCH = Duration.ofSeconds(5);
+  private static final Duration MAX_WAIT_OF_LARGE = Duration.ofSeconds(5);
 
-  /** A notification may be missed by who just begins to wait. */
-  private static final long LOOK_AGAIN_MILLIS = 50;
+  /** A thread that just begins to wait may miss a notification. */
+  private static final long RECHECK_MILLIS = 50;
 
   private static final String NODE_FULL =
-      "the bodies of other requests take all the memory for them on this node";
+      "the bodies of other requests use all the memory for bodies on this node; retry later";
 
   private final long all;
   private final long ofTenant;
@@ -78,7 +77,7 @@ public final class BodyMemory {
   private final AtomicLong spilled = new AtomicLong();
   private final Map<TenantId, Tenant> tenants = new ConcurrentHashMap<>();
   private final AtomicLong waiting = new AtomicLong();
-  private final AtomicReference<@Nullable Refusals> refusals = new AtomicReference<>();
+  private final AtomicReference<@Nullable Rejections> rejections = new AtomicReference<>();
 
   /** What the requests of one tenant hold. */
   private static final class Tenant {
@@ -86,10 +85,10 @@ public final class BodyMemory {
     private final AtomicLong spilled = new AtomicLong();
   }
 
-  private record Refusals(Counter ofTenant, Counter ofNode) {}
+  private record Rejections(Counter ofTenant, Counter ofNode) {}
 
   public BodyMemory(SpillDirectories spillDirectories) {
-    this(Math.max(LEAST, Runtime.getRuntime().maxMemory() / HEAP_PARTS), spillDirectories);
+    this(Math.max(MIN_BYTES, Runtime.getRuntime().maxMemory() / HEAP_PARTS), spillDirectories);
   }
 
   /**
@@ -103,34 +102,34 @@ public final class BodyMemory {
 
   public BodyMemory measuredBy(MeterRegistry metrics) {
     Gauge.builder("carillon.body.memory", used, AtomicLong::doubleValue)
-        .description("Memory held by the bodies of requests that are being answered")
+        .description("Memory held by the bodies of running requests")
         .baseUnit("bytes")
         .register(metrics);
     Gauge.builder("carillon.body.memory.max", () -> all)
-        .description("Memory that the bodies of all requests may hold; one tenant a quarter of it")
+        .description("Maximum memory for the bodies of all requests; one tenant gets a quarter")
         .baseUnit("bytes")
         .register(metrics);
     Gauge.builder("carillon.body.spilled", spilled, AtomicLong::doubleValue)
-        .description("Rows of large batches that are in temporary files until they are stored")
+        .description("Rows of large batches in temporary files, until they are stored")
         .baseUnit("bytes")
         .register(metrics);
-    refusals.set(new Refusals(refused(metrics, "tenant"), refused(metrics, "node")));
+    rejections.set(new Rejections(rejected(metrics, "tenant"), rejected(metrics, "node")));
     return this;
   }
 
-  private static Counter refused(MeterRegistry metrics, String full) {
+  private static Counter rejected(MeterRegistry metrics, String full) {
     return Counter.builder("carillon.body.refused")
-        .description("Requests answered 503 because their body did not fit into the memory for it")
+        .description(
+            "Requests rejected with 503 because their body did not fit into the memory for bodies")
         .tag("full", full)
         .register(metrics);
   }
 
-  /** The share of one request, which holds nothing yet. */
+  /** Creates the share of one request, which holds nothing yet. */
   public Share share(TenantId tenant) {
     return new Share(tenants.computeIfAbsent(tenant, _ -> new Tenant()));
   }
 
-  /** What is held now. */
   long used() {
     return used.get();
   }
@@ -139,7 +138,7 @@ public final class BodyMemory {
     return ofTenant;
   }
 
-  /** Which bound is reached; null if none is. */
+  /** The limit that is reached. */
   private enum Full {
     TENANT,
     NODE
@@ -149,18 +148,18 @@ public final class BodyMemory {
     if (!add(tenant.used, bytes, ofTenant / part)) {
       return Full.TENANT;
     }
-    long most = tenant.used.get() <= LITTLE ? all : all - all / RESERVED_PART;
-    if (!add(used, bytes, part == 1 ? most : most / 2)) {
+    long max = tenant.used.get() <= SMALL_BYTES ? all : all - all / RESERVED_PART;
+    if (!add(used, bytes, part == 1 ? max : max / 2)) {
       tenant.used.addAndGet(-bytes);
       return Full.NODE;
     }
     return null;
   }
 
-  private static boolean add(AtomicLong counter, long bytes, long most) {
+  private static boolean add(AtomicLong counter, long bytes, long max) {
     while (true) {
       long now = counter.get();
-      if (now + bytes > most) {
+      if (now + bytes > max) {
         return false;
       }
       if (counter.compareAndSet(now, now + bytes)) {
@@ -169,18 +168,18 @@ public final class BodyMemory {
     }
   }
 
-  private void take(Tenant tenant, long bytes, Duration patience) {
+  private void take(Tenant tenant, long bytes, Duration maxWait) {
     Full full = tryTake(tenant, bytes, 1);
     if (full != null) {
-      full = await(tenant, bytes, patience);
+      full = await(tenant, bytes, maxWait);
     }
     if (full != null) {
-      throw refuse(full);
+      throw rejection(full);
     }
   }
 
-  private synchronized @Nullable Full await(Tenant tenant, long bytes, Duration patience) {
-    long deadline = System.nanoTime() + patience.toNanos();
+  private synchronized @Nullable Full await(Tenant tenant, long bytes, Duration maxWait) {
+    long deadline = System.nanoTime() + maxWait.toNanos();
     waiting.incrementAndGet();
     try {
       while (true) {
@@ -188,7 +187,7 @@ public final class BodyMemory {
         if (full == null || System.nanoTime() - deadline > 0) {
           return full;
         }
-        wait(LOOK_AGAIN_MILLIS);
+        wait(RECHECK_MILLIS);
       }
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
@@ -198,7 +197,7 @@ public final class BodyMemory {
     }
   }
 
-  private void giveBack(Tenant tenant, long bytes) {
+  private void release(Tenant tenant, long bytes) {
     tenant.used.addAndGet(-bytes);
     used.addAndGet(-bytes);
     if (waiting.get() > 0) {
@@ -208,23 +207,23 @@ public final class BodyMemory {
     }
   }
 
-  private ApiException refuse(Full full) {
-    Refusals counted = refusals.get();
+  private ApiException rejection(Full full) {
+    Rejections counted = rejections.get();
     if (counted != null) {
       (full == Full.TENANT ? counted.ofTenant() : counted.ofNode()).increment();
     }
     return new ApiException(
             ErrorCode.OVERLOADED,
             full == Full.TENANT
-                ? "the bodies of this tenant's requests take their part of this node's memory, "
+                ? "the bodies of this tenant's requests use all its memory on this node, "
                     + (ofTenant >> 20)
-                    + " MiB; send fewer or smaller ones at once"
+                    + " MiB; send fewer or smaller requests at once"
                 : NODE_FULL)
         .with("Retry-After", "1")
         .closing();
   }
 
-  /** What one request holds. Of one thread; closed when the request is answered. */
+  /** The memory of one request. Used by one thread, closed after the response. */
   public final class Share implements SpillBuffer.Room, AutoCloseable {
 
     private final Tenant tenant;
@@ -250,23 +249,23 @@ public final class BodyMemory {
     }
 
     private void hold(long bytes) {
-      take(tenant, bytes, taken < MUCH ? PATIENCE : PATIENCE_WITH_MUCH);
+      take(tenant, bytes, taken < LARGE_BYTES ? MAX_WAIT : MAX_WAIT_OF_LARGE);
       taken += bytes;
     }
 
     private void release(long bytes) {
       taken -= bytes;
-      giveBack(tenant, bytes);
+      BodyMemory.this.release(tenant, bytes);
     }
 
     @Override
     public void mustSpill(int bytes) {
-      if (!add(tenant.spilled, bytes, DISK / TENANTS_PART)) {
-        throw refuse(Full.TENANT);
+      if (!add(tenant.spilled, bytes, MAX_DISK_BYTES / TENANTS_PART)) {
+        throw rejection(Full.TENANT);
       }
-      if (!add(spilled, bytes, DISK)) {
+      if (!add(spilled, bytes, MAX_DISK_BYTES)) {
         tenant.spilled.addAndGet(-bytes);
-        throw refuse(Full.NODE);
+        throw rejection(Full.NODE);
       }
       onDisk += bytes;
     }
@@ -276,18 +275,18 @@ public final class BodyMemory {
       return spillDirectories.inOrder();
     }
 
-    /** One thing of the request that grows and shrinks. */
+    /** Memory for one object of the request that grows and shrinks. */
     public Held held() {
       return new Held(this);
     }
 
     /**
-     * Gives back what the body took, and holds what the answer takes until it is sent. Work that is
-     * done is answered in any case: a large answer counts even where there is no room for it, so
-     * that the next caller waits.
+     * Releases the memory of the body, and holds that of the response until it is sent. Finished
+     * work always gets its response: a large one counts even if there is no room, so that the next
+     * caller waits.
      */
-    public void keepFor(int answerChars) {
-      long wanted = answerChars <= LITTLE ? 0 : (long) ANSWER_COPIES * answerChars;
+    public void keepFor(int responseChars) {
+      long wanted = responseChars <= SMALL_BYTES ? 0 : (long) RESPONSE_COPIES * responseChars;
       if (taken > wanted) {
         release(taken - wanted);
       } else if (taken < wanted) {
@@ -310,7 +309,7 @@ public final class BodyMemory {
     }
   }
 
-  /** The memory of one thing that grows and shrinks: a buffer, or the values that were parsed. */
+  /** The memory of one object that grows and shrinks: a buffer, or the parsed values. */
   public static final class Held {
 
     private static final long SMALL_STEP = 4 << 10;
@@ -324,7 +323,7 @@ public final class BodyMemory {
       this.share = share;
     }
 
-    /** For what is not a request's. */
+    /** Memory without a limit, for texts that are not part of a request. */
     public static Held unbounded() {
       return new Held(null);
     }
@@ -340,7 +339,7 @@ public final class BodyMemory {
       }
     }
 
-    /** Gives back what is more than these bytes, if that is worth it. */
+    /** Releases all but this many bytes, if that is at least half. */
     public void shrinkTo(long bytes) {
       long enough = roundUp(bytes, FINE_STEP);
       if (enough <= taken / 2) {

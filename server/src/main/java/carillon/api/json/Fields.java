@@ -18,57 +18,56 @@ import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.JsonNode;
 
 /**
- * Takes the fields of one JSON object one by one and notes what is wrong with each. What was never
- * asked for when {@link #done} is called is unknown. A field that is null counts as absent, except
- * the ones that are kept raw.
+ * Reads the fields of one JSON object and collects their errors. A field that was not read when
+ * {@link #done} is called is unknown. A field that is null counts as absent, except raw fields.
  */
 public final class Fields {
 
   public static final Pattern TYPE_NAME = Pattern.compile("[A-Za-z0-9_.-]{1,100}");
 
-  public static final String EMPTY = "must not be empty; leave it out if it does not matter";
+  public static final String EMPTY = "must not be empty; omit it instead";
 
-  public static final String HALF_A_PAIR = "has half of a surrogate pair";
+  public static final String UNPAIRED_SURROGATE = "has an unpaired surrogate";
 
   private final Map<String, JsonValue> values;
   private final String pointer;
-  private final ValidationErrors mistakes;
-  private final List<String> known = new ArrayList<>(); // few, and quicker than a set
+  private final ValidationErrors errors;
+  private final List<String> known = new ArrayList<>(); // few, and faster than a set
 
-  public Fields(JsonValue.Members object, String pointer, ValidationErrors mistakes) {
+  public Fields(JsonValue.Members object, String pointer, ValidationErrors errors) {
     this.values = object.fields();
     this.pointer = pointer;
-    this.mistakes = mistakes;
+    this.errors = errors;
   }
 
   public static Fields of(JsonValue.Members object) {
     return new Fields(object, "", new ValidationErrors());
   }
 
-  public ValidationErrors mistakes() {
-    return mistakes;
+  public ValidationErrors errors() {
+    return errors;
   }
 
-  /** Whether the field is there and not null. */
+  /** Whether the field is present and not null. */
   public boolean has(String name) {
     known.add(name);
     JsonValue value = values.get(name);
     return value != null && !(value instanceof JsonValue.Null);
   }
 
-  /** Whether the field is there and null, where that says something else than leaving it out. */
+  /** Whether the field is present and null, where that differs from omitting it. */
   public boolean isNull(String name) {
     known.add(name);
     return values.get(name) instanceof JsonValue.Null;
   }
 
-  /** For fields that may be written in two ways. */
+  /** For fields that are an object or another value. */
   public boolean isObject(String name) {
     return values.get(name) instanceof JsonValue.Members;
   }
 
   public void wrong(String name, ErrorCode code, String message) {
-    mistakes.add(at(name), code, message);
+    errors.add(at(name), code, message);
   }
 
   public String at(String name) {
@@ -81,7 +80,10 @@ public final class Fields {
       return null;
     }
     if (value.length() > max) {
-      wrong(name, ErrorCode.TOO_LONG, "may have " + max + " characters, has " + value.length());
+      wrong(
+          name,
+          ErrorCode.TOO_LONG,
+          "must have at most " + max + " characters, has " + value.length());
       return null;
     }
     if (value.chars().anyMatch(Character::isISOControl)) {
@@ -91,7 +93,7 @@ public final class Fields {
     return value;
   }
 
-  /** As it is, whatever its length. */
+  /** A string of any length. */
   public @Nullable String string(String name) {
     JsonValue value = value(name);
     if (value == null) {
@@ -102,7 +104,7 @@ public final class Fields {
       return null;
     }
     if (!isWellFormed(text)) {
-      wrong(name, ErrorCode.INVALID_VALUE, HALF_A_PAIR);
+      wrong(name, ErrorCode.INVALID_VALUE, UNPAIRED_SURROGATE);
       return null;
     }
     return text;
@@ -121,7 +123,7 @@ public final class Fields {
     return integer(name, min, max, ErrorCode.OUT_OF_RANGE);
   }
 
-  /** The same, with another code for what is too large. */
+  /** Reads a whole number, with a code of its own for one that is too large. */
   public @Nullable Integer integer(String name, int min, int max, ErrorCode tooLarge) {
     JsonValue value = value(name);
     if (value == null) {
@@ -131,7 +133,7 @@ public final class Fields {
       wrongKind(name, value, "a whole number");
       return null;
     }
-    // Longer than any number in range, and so not worth parsing.
+    // More digits than any number in range.
     boolean whole = digits.matches("-?[0-9]{1,18}");
     long number = whole ? Long.parseLong(digits) : Long.MAX_VALUE;
     if (number < min || number > max) {
@@ -177,17 +179,17 @@ public final class Fields {
       return null;
     }
     if (!(value instanceof JsonValue.Text(String text))) {
-      wrong(name, ErrorCode.INVALID_TIME, ErrorCode.INVALID_TIME.meaning());
+      wrong(name, ErrorCode.INVALID_TIME, Times.message(ErrorCode.INVALID_TIME));
       return null;
     }
     Times.Reading reading = Times.parse(text);
     if (reading.error() != null) {
-      wrong(name, reading.error(), reading.error().meaning());
+      wrong(name, reading.error(), reading.message());
     }
     return reading.time();
   }
 
-  /** A time that is not further away than the horizon. */
+  /** A time that is not after the horizon. */
   public @Nullable Instant timeBefore(String name, Instant horizon) {
     Instant time = time(name);
     if (time != null && time.isAfter(horizon)) {
@@ -201,7 +203,7 @@ public final class Fields {
     return choice(name, type, each -> each.name().toLowerCase(Locale.ROOT));
   }
 
-  /** The same where its values are called otherwise outside. */
+  /** Reads one of an enum's values, whose names in the API differ from those in the code. */
   public <E extends Enum<E>> @Nullable E choice(
       String name, Class<E> type, Function<E, String> label) {
     String text = string(name);
@@ -228,25 +230,25 @@ public final class Fields {
       wrongKind(name, value, "an object");
       return null;
     }
-    return new Fields(members, at(name), mistakes);
+    return new Fields(members, at(name), errors);
   }
 
-  /** The text of the field as the client wrote it; null only if the field is not there at all. */
+  /** The text of the field as the client wrote it; null only if the field is absent. */
   public @Nullable String raw(String name) {
     known.add(name);
     return values.get(name) instanceof JsonValue.Raw(String json) ? json : null;
   }
 
-  /** Each item of an array of objects; empty if the field is missing, which is a mistake. */
+  /** The items of an array of objects; empty if the field is absent. */
   public List<Fields> objects(String name, int max) {
     List<Fields> objects = new ArrayList<>();
     List<JsonValue> items = items(name, max);
     for (int i = 0; i < items.size(); i++) {
       String here = at(name) + "/" + i;
       if (items.get(i) instanceof JsonValue.Members object) {
-        objects.add(new Fields(object, here, mistakes));
+        objects.add(new Fields(object, here, errors));
       } else {
-        mistakes.add(here, ErrorCode.INVALID_TYPE, "must be an object");
+        errors.add(here, ErrorCode.INVALID_TYPE, "must be an object");
       }
     }
     return objects;
@@ -258,9 +260,9 @@ public final class Fields {
     for (int i = 0; i < items.size(); i++) {
       String here = at(name) + "/" + i;
       if (!(items.get(i) instanceof JsonValue.Text(String text))) {
-        mistakes.add(here, ErrorCode.INVALID_TYPE, "must be a string");
+        errors.add(here, ErrorCode.INVALID_TYPE, "must be a string");
       } else if (!isWellFormed(text)) {
-        mistakes.add(here, ErrorCode.INVALID_VALUE, HALF_A_PAIR);
+        errors.add(here, ErrorCode.INVALID_VALUE, UNPAIRED_SURROGATE);
       } else {
         strings.add(text);
       }
@@ -275,7 +277,7 @@ public final class Fields {
       String here = at(name) + "/" + i;
       TaskId.parse(texts.get(i))
           .ifPresentOrElse(
-              ids::add, () -> mistakes.add(here, ErrorCode.INVALID_ID, "is not a task id"));
+              ids::add, () -> errors.add(here, ErrorCode.INVALID_ID, "is not a task ID"));
     }
     return ids;
   }
@@ -288,7 +290,9 @@ public final class Fields {
     }
     if (object.values.size() > maxPairs) {
       wrong(
-          name, ErrorCode.TOO_LONG, "may have " + maxPairs + " pairs, has " + object.values.size());
+          name,
+          ErrorCode.TOO_LONG,
+          "must have at most " + maxPairs + " pairs, has " + object.values.size());
       return pairs;
     }
     for (String key : object.values.keySet()) {
@@ -300,9 +304,10 @@ public final class Fields {
         object.wrong(
             key,
             ErrorCode.TOO_LONG,
-            "names have 1 to " + maxName + " characters and no control characters");
+            "the name must have 1 to " + maxName + " characters and no control characters");
       } else if (value != null && value.length() > maxValue) {
-        object.wrong(key, ErrorCode.TOO_LONG, "values may have " + maxValue + " characters");
+        object.wrong(
+            key, ErrorCode.TOO_LONG, "the value must have at most " + maxValue + " characters");
       } else if (value != null) {
         pairs.put(key, value);
       } else if (!object.has(key)) {
@@ -312,7 +317,7 @@ public final class Fields {
     return pairs;
   }
 
-  /** Notes a field that is missing. */
+  /** Adds an error if the field is absent. */
   public <T> @Nullable T required(String name, @Nullable T value) {
     if (!has(name)) {
       wrong(name, ErrorCode.REQUIRED_FIELD, "is required");
@@ -320,15 +325,15 @@ public final class Fields {
     return value;
   }
 
-  /** For changes, where a field that is left out stays as it is and null has no meaning. */
+  /** For partial updates, where an omitted field stays unchanged and null has no meaning. */
   public void notNull(String name) {
     known.add(name);
     if (values.get(name) instanceof JsonValue.Null) {
-      wrong(name, ErrorCode.INVALID_TYPE, "must not be null; leave it out to keep it");
+      wrong(name, ErrorCode.INVALID_TYPE, "must not be null; omit it to keep its value");
     }
   }
 
-  /** Notes a text, array or object that is there and has nothing in it. */
+  /** Adds an error if the field is an empty text, array or object. */
   public void notEmpty(String name) {
     boolean isEmpty =
         switch (values.get(name)) {
@@ -348,16 +353,16 @@ public final class Fields {
     }
   }
 
-  /** Notes what was not asked for. To be called after all other fields were taken. */
+  /** Adds an error for each field that was not read. Must be called after all others were. */
   public void done(Set<String> readOnly) {
     for (String name : values.keySet()) {
       if (known.contains(name)) {
         continue;
       }
       if (readOnly.contains(name)) {
-        wrong(name, ErrorCode.READ_ONLY_FIELD, "is set by the server only");
+        wrong(name, ErrorCode.READ_ONLY_FIELD, "is read-only: only the server sets it");
       } else {
-        wrong(name, ErrorCode.UNKNOWN_FIELD, "there is no such field" + Nearest.hint(name, known));
+        wrong(name, ErrorCode.UNKNOWN_FIELD, "unknown field" + Nearest.hint(name, known));
       }
     }
   }
@@ -366,24 +371,24 @@ public final class Fields {
     done(Set.of());
   }
 
-  /** The same where {@link #mustStay} looks at these. */
+  /** Adds an error for each unknown field; {@link #requireUnchanged} checks the read-only ones. */
   public void doneExcept(Set<String> readOnly) {
     known.addAll(readOnly);
     done();
   }
 
-  /** Whether one of these is there. */
+  /** Whether one of the fields is present. */
   public boolean hasAny(Set<String> names) {
     return values.keySet().stream().anyMatch(names::contains);
   }
 
   /**
-   * Notes which fields that only the server sets are not as they are now: what was read can be sent
-   * back, and no change is ignored.
+   * Adds an error for each read-only field whose value differs from the current one. So a client
+   * can send back what it has read, and no change is silently ignored.
    *
-   * @param now all fields of what is being replaced; null if there is nothing yet
+   * @param now all fields of the stored resource; null if there is none yet
    */
-  public void mustStay(Set<String> readOnly, @Nullable JsonNode now) {
+  public void requireUnchanged(Set<String> readOnly, @Nullable JsonNode now) {
     for (String name : readOnly) {
       JsonValue value = values.get(name);
       JsonNode present = now == null ? null : now.get(name);
@@ -391,12 +396,9 @@ public final class Fields {
         continue;
       }
       if (present == null) {
-        wrong(name, ErrorCode.READ_ONLY_FIELD, "is set by the server only");
+        wrong(name, ErrorCode.READ_ONLY_FIELD, "is read-only: only the server sets it");
       } else if (!isSame(value, present)) {
-        wrong(
-            name,
-            ErrorCode.INVALID_VALUE,
-            "is set by the server only; leave it out, or send what it is now");
+        wrong(name, ErrorCode.INVALID_VALUE, "is read-only; omit it, or send its current value");
       }
     }
   }
@@ -407,11 +409,12 @@ public final class Fields {
       case JsonValue.Numeral(String digits) -> node.isNumber() && digits.equals(node.toString());
       case JsonValue.Bool(boolean is) -> node.isBoolean() && is == node.booleanValue();
       case JsonValue.Null() -> node.isNull();
-      case JsonValue.Array _, JsonValue.Members _, JsonValue.Raw _ -> false; // there are none
+      case JsonValue.Array _, JsonValue.Members _, JsonValue.Raw _ ->
+          false; // no read-only field has these
     };
   }
 
-  /** The items of an array, whatever they are; empty if the field is missing. */
+  /** The items of an array of any values; empty if the field is absent. */
   public List<JsonValue> items(String name, int max) {
     JsonValue value = value(name);
     if (value == null) {
@@ -422,7 +425,7 @@ public final class Fields {
       return List.of();
     }
     if (items.size() > max) {
-      wrong(name, ErrorCode.TOO_LONG, "may have " + max + " items, has " + items.size());
+      wrong(name, ErrorCode.TOO_LONG, "must have at most " + max + " items, has " + items.size());
       return List.of();
     }
     return items;
@@ -435,10 +438,10 @@ public final class Fields {
   }
 
   private void wrongKind(String name, JsonValue value, String expected) {
-    wrong(name, ErrorCode.INVALID_TYPE, "must be " + expected + ", is " + value.kind());
+    wrong(name, ErrorCode.INVALID_TYPE, "must be " + expected + ", not " + value.kind());
   }
 
-  /** Half a surrogate pair cannot be written as UTF-8. */
+  /** An unpaired surrogate cannot be encoded as UTF-8. */
   public static boolean isWellFormed(String text) {
     for (int i = 0; i < text.length(); i++) {
       char c = text.charAt(i);

@@ -6,11 +6,9 @@ import carillon.api.error.FieldError;
 import carillon.api.error.Limits;
 import carillon.api.error.ValidationErrors;
 import java.io.ByteArrayInputStream;
-import java.io.IOException;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -26,23 +24,22 @@ import tools.jackson.core.exc.StreamConstraintsException;
 import tools.jackson.core.json.JsonFactory;
 
 /**
- * Reads JSON as RFC 8259 has it and nothing else: no duplicate names, no comments, no NaN, bounded
- * depth. The fields named in {@link #RAW} are not turned into values but cut out of the text as
- * they stand, so that {@code 1.0} stays {@code 1.0}.
+ * Reads JSON strictly as in RFC 8259: no duplicate names, no comments, no NaN, bounded depth. The
+ * fields in {@link #RAW} are kept as text, so that {@code 1.0} stays {@code 1.0}.
  *
- * <p>It reads bytes, and the values that it makes are weighed as they are made: a body of many
- * small values takes some thirty times its length.
+ * <p>The memory of values is reserved as they are created: a body of many small values takes about
+ * thirty times its length.
  */
 public final class JsonText {
 
   private static final Set<String> RAW = Set.of("payload", "output");
 
-  /** The same, but only at the top: deeper, it is a name like any other. */
-  private static final String RAW_AT_THE_TOP = "schema";
+  /** Kept as text at the top level only; deeper, it is a name like any other. */
+  private static final String RAW_AT_TOP = "schema";
 
   /**
-   * Replaced after names that are long or were part of what is no JSON: a factory keeps the last
-   * thousands of names that it has read, however long they are.
+   * Replaced after long names and after invalid JSON: a factory caches the last thousands of names
+   * that it has read, however long they are.
    */
   private static volatile JsonFactory factory = newFactory();
 
@@ -53,9 +50,9 @@ public final class JsonText {
         .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
         .streamReadConstraints(
             StreamReadConstraints.builder()
-                // One more than we allow ourselves: a batch adds two levels of its own.
+                // One more than our own limit; a batch adds two levels.
                 .maxNestingDepth(Limits.DEPTH + 3)
-                // Longer than any text that is taken, but a line of an archive is longer still.
+                // The length of the largest body; only lines of archives are longer.
                 .maxStringLength(Limits.BODY_BYTES)
                 .maxNumberLength(Integer.MAX_VALUE)
                 .maxNameLength(Integer.MAX_VALUE)
@@ -63,31 +60,31 @@ public final class JsonText {
         .build();
   }
 
-  // About what values take, in bytes, with what refers to them.
+  // Approximate bytes of values, including their references.
   private static final int OBJECT = 160;
   private static final int FIELD = 100;
   private static final int ARRAY = 96;
   private static final int ITEM = 12;
   private static final int TEXT = 56;
 
-  /** The parser remembers the names of every object that is not at its end. */
+  /** The parser keeps the names of every open object. */
   private static final int NAME = 64;
 
-  /** So much is not given back between two values that are read one after the other. */
+  /** Not released between two items. */
   private static final long KEPT = 64 << 10;
 
-  private final Source source;
+  private final JsonSource source;
   private final JsonParser parser;
   private final int maxDepth;
   private final BodyMemory.Held held;
-  private final long outside; // what is held besides the values
+  private final long outside; // bytes held in addition to the values
   private int depth;
   private int values;
   private long weight;
   private boolean hasLongName;
 
   private JsonText(
-      Source source, JsonParser parser, int maxDepth, BodyMemory.Held held, long outside) {
+      JsonSource source, JsonParser parser, int maxDepth, BodyMemory.Held held, long outside) {
     this.source = source;
     this.parser = parser;
     this.maxDepth = maxDepth;
@@ -95,58 +92,25 @@ public final class JsonText {
     this.outside = outside;
   }
 
-  /** Where the bytes are. */
-  private interface Source {
-
-    Utf8Check check();
-
-    /** By offsets as the parser counts them. */
-    String text(long from, long to);
-  }
-
-  /** A text that is in memory as a whole. */
-  private static final class Whole implements Source {
-
-    private final byte[] bytes;
-    private final int start;
-    private final Utf8Check check;
-
-    Whole(byte[] bytes, int start, Utf8Check check) {
-      this.bytes = bytes;
-      this.start = start;
-      this.check = check;
-    }
-
-    @Override
-    public Utf8Check check() {
-      return check;
-    }
-
-    @Override
-    public String text(long from, long to) {
-      return new String(bytes, start + (int) from, (int) (to - from), StandardCharsets.UTF_8);
-    }
-  }
-
-  /** The object that the text is. */
+  /** Reads a text that is an object. */
   public static JsonValue.Members object(String text) {
     byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
     return object(bytes, 0, bytes.length, BodyMemory.Held.unbounded(), 0);
   }
 
   /**
-   * The object that the bytes are.
+   * Reads bytes that are an object.
    *
-   * @param held covers the bytes; afterwards the object alone, for they are needed no more
+   * @param held the memory of the bytes; afterwards of the object only
    */
   public static JsonValue.Members object(byte[] bytes, int length, BodyMemory.Held held) {
     return object(bytes, 0, length, held, bytes.length);
   }
 
   /**
-   * The object that a line is.
+   * Reads a line that is an object.
    *
-   * @param held covers the object, until the next one
+   * @param held the memory of the object, until the next one
    */
   public static JsonValue.Members line(byte[] bytes, int from, int length, BodyMemory.Held held) {
     return object(bytes, from, length, held, 0);
@@ -160,7 +124,7 @@ public final class JsonText {
     if (isBlank(bytes, from, length)) {
       throw empty();
     }
-    Whole whole = new Whole(bytes, from, check);
+    JsonSource whole = new JsonSource.Whole(bytes, from, check);
     boolean isClean = false;
     try (JsonParser parser = factory.createParser(ObjectReadContext.empty(), bytes, from, length)) {
       JsonText reader = new JsonText(whole, parser, Limits.DEPTH, held, outside);
@@ -178,7 +142,7 @@ public final class JsonText {
     }
   }
 
-  /** Whether there is nothing but white space. */
+  /** Whether the bytes are white space only. */
   public static boolean isBlank(byte[] bytes, int from, int length) {
     for (int i = from; i < from + length; i++) {
       if (bytes[i] > ' ' || bytes[i] < 0) {
@@ -189,7 +153,7 @@ public final class JsonText {
   }
 
   private static ApiException empty() {
-    return new ApiException(ErrorCode.BODY_REQUIRED, "the body is empty; an object was expected");
+    return new ApiException(ErrorCode.BODY_REQUIRED, "the body is empty; send a JSON object");
   }
 
   private JsonValue.Members readObject() {
@@ -201,10 +165,10 @@ public final class JsonText {
       return object;
     }
     throw new ApiException(
-        ErrorCode.OBJECT_EXPECTED, "the body is " + value.kind() + "; an object was expected");
+        ErrorCode.OBJECT_EXPECTED, "the body is " + value.kind() + "; send a JSON object");
   }
 
-  /** What a string literal says. */
+  /** The value of a string literal. */
   public static String string(String literal) {
     try (JsonParser parser = factory.createParser(ObjectReadContext.empty(), literal)) {
       parser.nextToken();
@@ -217,25 +181,25 @@ public final class JsonText {
   }
 
   /**
-   * Hands over the items of the one array in {@code {"name": [...]}} one by one as they arrive, so
-   * that only one of them is held at a time.
+   * Passes on the items of the array in {@code {"name": [...]}} one by one as they arrive, so that
+   * only one is held at a time.
    *
    * @param maxItem bytes that an item may have
    */
   public static void items(
       InputStream in, String name, int maxItem, BodyMemory.Share share, Consumer<JsonValue> each) {
-    items(new Window(in, name, maxItem, share.held()), name, share.held(), each);
+    items(new JsonSource.Window(in, name, maxItem, share.held()), name, share.held(), each);
   }
 
-  /** Hands over the items of the array in a text that is in memory. */
+  /** Passes on the items of the array in a text that is in memory. */
   static void items(String text, String name, Consumer<JsonValue> each) {
     InputStream in = new ByteArrayInputStream(text.getBytes(StandardCharsets.UTF_8));
     BodyMemory.Held held = BodyMemory.Held.unbounded();
-    items(new Window(in, name, Integer.MAX_VALUE, held), name, held, each);
+    items(new JsonSource.Window(in, name, Integer.MAX_VALUE, held), name, held, each);
   }
 
   private static void items(
-      Window window, String name, BodyMemory.Held held, Consumer<JsonValue> each) {
+      JsonSource.Window window, String name, BodyMemory.Held held, Consumer<JsonValue> each) {
     boolean isClean = false;
     try (JsonParser parser = factory.createParser(ObjectReadContext.empty(), window)) {
       JsonText reader = new JsonText(window, parser, Limits.DEPTH + 2, held, 0);
@@ -252,90 +216,7 @@ public final class JsonText {
     }
   }
 
-  /** What the parser has read of a stream, from the start of the current item on. */
-  private static final class Window extends InputStream implements Source {
-
-    private static final int PIECE = 8 << 10;
-
-    private final InputStream in;
-    private final String name;
-    private final int maxItem;
-    private final BodyMemory.Held held;
-    private final Utf8Check check = new Utf8Check();
-    private byte[] bytes = new byte[0];
-    private int size;
-    private long start; // the offset of the first byte
-    private long wanted; // bytes before this offset are not needed any more
-    private boolean isBlank = true;
-
-    Window(InputStream in, String name, int maxItem, BodyMemory.Held held) {
-      this.in = in;
-      this.name = name;
-      this.maxItem = maxItem;
-      this.held = held;
-    }
-
-    @Override
-    public int read() throws IOException {
-      byte[] one = new byte[1];
-      return read(one, 0, 1) < 0 ? -1 : one[0] & 0xff;
-    }
-
-    @Override
-    public int read(byte[] buffer, int offset, int length) throws IOException {
-      int read = in.read(buffer, offset, Math.min(length, PIECE));
-      if (read < 0) {
-        check.end();
-        return read;
-      }
-      check.check(buffer, offset, offset + read);
-      isBlank = isBlank && JsonText.isBlank(buffer, offset, read);
-      forget();
-      if (size > maxItem) {
-        throw new ApiException(
-                ErrorCode.BODY_TOO_LARGE,
-                "an item of " + name + " has more than " + maxItem + " bytes")
-            .closing();
-      }
-      if (size + read > bytes.length) {
-        int grown = Math.max(2 * PIECE, Math.max(size + read, 2 * bytes.length));
-        held.need((long) bytes.length + grown);
-        bytes = Arrays.copyOf(bytes, grown);
-      }
-      System.arraycopy(buffer, offset, bytes, size, read);
-      size += read;
-      return read;
-    }
-
-    private void forget() {
-      int gone = (int) Math.min(size, wanted - start);
-      if (gone > 0) {
-        System.arraycopy(bytes, gone, bytes, 0, size - gone);
-        size -= gone;
-        start += gone;
-      }
-    }
-
-    void keepFrom(long offset) {
-      wanted = offset;
-    }
-
-    boolean isBlank() {
-      return isBlank;
-    }
-
-    @Override
-    public Utf8Check check() {
-      return check;
-    }
-
-    @Override
-    public String text(long from, long to) {
-      return new String(bytes, (int) (from - start), (int) (to - from), StandardCharsets.UTF_8);
-    }
-  }
-
-  private void readItems(String name, Window window, Consumer<JsonValue> each) {
+  private void readItems(String name, JsonSource.Window window, Consumer<JsonValue> each) {
     boolean seen = false;
     JsonToken first = parser.nextToken();
     if (first == null) {
@@ -344,8 +225,7 @@ public final class JsonText {
     depth++;
     if (first != JsonToken.START_OBJECT) {
       throw new ApiException(
-          ErrorCode.OBJECT_EXPECTED,
-          "the body is not an object; {\"" + name + "\": [...]} was expected");
+          ErrorCode.OBJECT_EXPECTED, "the body is not an object; send {\"" + name + "\": [...]}");
     }
     while (next() != JsonToken.END_OBJECT) {
       String field = parser.currentName();
@@ -354,7 +234,7 @@ public final class JsonText {
             new FieldError(
                 "/" + Pointer.escape(field),
                 ErrorCode.UNKNOWN_FIELD.code(),
-                "there is no such field; did you mean " + name + "?"));
+                "unknown field; did you mean " + name + "?"));
       }
       seen = true;
       if (next() != JsonToken.START_ARRAY) {
@@ -380,7 +260,8 @@ public final class JsonText {
     if (parser.nextToken() != null) {
       throw new ApiException(
           ErrorCode.INVALID_JSON,
-          "something follows the JSON at offset " + parser.currentTokenLocation().getByteOffset());
+          "unexpected text after the JSON at offset "
+              + parser.currentTokenLocation().getByteOffset());
     }
   }
 
@@ -398,24 +279,24 @@ public final class JsonText {
       depth--;
     } else if (token == JsonToken.PROPERTY_NAME || token == JsonToken.VALUE_STRING) {
       hasLongName |= token == JsonToken.PROPERTY_NAME && parser.currentName().length() > LONG_NAME;
-      if (source.check().mayHoldNul()) {
-        refuseNul(parser.getString());
+      if (source.check().mayHaveNul()) {
+        rejectNul(parser.getString());
       }
     }
     return token;
   }
 
   private static ApiException endsEarly() {
-    return new ApiException(ErrorCode.INVALID_JSON, "the JSON ends too early");
+    return new ApiException(ErrorCode.INVALID_JSON, "the JSON is incomplete");
   }
 
-  /** Takes memory for what is made next. */
+  /** Reserves memory for the next value. */
   private void weigh(long bytes) {
     weight += bytes;
     held.need(outside + weight);
   }
 
-  /** About what a text of this many bytes takes as a string. */
+  /** The approximate memory of a string with this many bytes of text. */
   private long weightOf(long length) {
     return TEXT + (source.check().isAscii() ? length : 2 * length);
   }
@@ -431,7 +312,7 @@ public final class JsonText {
               ErrorCode.BODY_TOO_LARGE,
               "the body has more than "
                   + Limits.BODY_VALUES
-                  + " values, not counting those in payloads; send less at once")
+                  + " values, not counting those in payloads; split the request")
           .closing();
     }
     JsonToken token = parser.currentToken();
@@ -463,7 +344,7 @@ public final class JsonText {
     do {
       String name = parser.currentName();
       weigh(FIELD + NAME + weightOf(name.length()));
-      boolean raw = RAW.contains(name) || (depth == 1 && name.equals(RAW_AT_THE_TOP));
+      boolean raw = RAW.contains(name) || (depth == 1 && name.equals(RAW_AT_TOP));
       next();
       fields.put(name, value(raw));
     } while (next() != JsonToken.END_OBJECT);
@@ -484,7 +365,7 @@ public final class JsonText {
     return new JsonValue.Array(items);
   }
 
-  /** The text of the current value, whatever it is; every token in it is still checked. */
+  /** The text of the current value, of any kind; all its tokens are checked. */
   private String slice() {
     long start = parser.currentTokenLocation().getByteOffset();
     long before = weight;
@@ -494,14 +375,14 @@ public final class JsonText {
         weigh(NAME + weightOf(parser.getStringLength()));
       }
     }
-    parser.finishToken(); // strings are read lazily: only now is their end known
+    parser.finishToken(); // strings are read lazily, so their end is known only now
     weight = before;
     long end = parser.currentLocation().getByteOffset();
     weigh(weightOf(end - start));
     return source.text(start, end);
   }
 
-  private static void refuseNul(String string) {
+  private static void rejectNul(String string) {
     if (string.indexOf('\0') >= 0) {
       throw new ApiException(ErrorCode.NUL_NOT_ALLOWED, "a string contains the character U+0000");
     }
@@ -522,7 +403,7 @@ public final class JsonText {
   private static ApiException invalid(JacksonException e) {
     long offset = e.getLocation() == null ? -1 : e.getLocation().getByteOffset();
     String where = offset >= 0 ? " at offset " + offset : "";
-    // The parser has no type of its own for this; its message is the only sign.
+    // The parser has no exception type for this; the message is the only sign.
     String message = String.valueOf(e.getOriginalMessage());
     if (message.startsWith("Duplicate")) {
       return new ApiException(

@@ -3,7 +3,7 @@ package carillon.api.json;
 import java.util.List;
 import java.util.Map;
 
-/** A piece of a request's JSON, with the very text that the client wrote for it. */
+/** A value of a request's JSON, with the text that the client wrote. */
 public sealed interface JsonValue {
 
   record Text(String value) implements JsonValue {}
@@ -24,7 +24,7 @@ public sealed interface JsonValue {
 
   record Members(Map<String, JsonValue> fields) implements JsonValue {}
 
-  /** Not looked into: kept byte for byte. */
+  /** Kept byte for byte, without reading it. */
   record Raw(String json) implements JsonValue {}
 
   default String kind() {

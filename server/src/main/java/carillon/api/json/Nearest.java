@@ -2,21 +2,21 @@ package carillon.api.json;
 
 import java.util.Collection;
 
-/** Guesses which known name a misspelt one was meant to be. */
+/** Suggests a known name for a misspelt one. */
 public final class Nearest {
 
   private static final int MAX_NAME = 40;
 
   private Nearest() {}
 
-  /** Says which name is near, or nothing. */
+  /** The suggestion as the end of an error message; empty if no name is similar. */
   public static String hint(String name, Collection<String> known) {
     String best = "";
     int bestDistance = Math.max(2, name.length() / 3) + 1;
     if (name.length() <= MAX_NAME) {
       for (String each : known) {
         int distance = distance(name, each);
-        if (distance < bestDistance) {
+        if (distance < bestDistance && hasSameFirstLetter(name, each)) {
           best = each;
           bestDistance = distance;
         }
@@ -25,7 +25,11 @@ public final class Nearest {
     return best.isEmpty() ? "" : "; did you mean " + best + "?";
   }
 
-  /** Edit distance. */
+  /** People rarely mistype the first letter; without this rule, "url" would suggest "ttl". */
+  private static boolean hasSameFirstLetter(String a, String b) {
+    return !a.isEmpty() && a.regionMatches(true, 0, b, 0, 1);
+  }
+
   private static int distance(String a, String b) {
     int[] row = new int[b.length() + 1];
     for (int j = 0; j <= b.length(); j++) {

@@ -7,17 +7,17 @@ import java.util.concurrent.locks.LockSupport;
 /**
  * The turn of one large body to be parsed. Large bodies together use all cores but one.
  *
- * <p>A virtual thread keeps its core until it waits, and one that parses a batch that has arrived
- * never does: four batches kept health checks waiting for seconds. {@link Thread#yield} does not
- * help. Of two batches on a core each goes to the end of that core's own queue, and while that is
- * not empty the core does not look for anything else, such as a request that has arrived.
+ * <p>A virtual thread keeps its core until it blocks, and one that parses a batch that has arrived
+ * never does: four batches delayed health checks for seconds. {@link Thread#yield} does not help:
+ * two batches on a core take turns in that core's own queue, and while it is not empty the core
+ * takes no other work, such as a new request.
  */
 public final class ParsingTurn {
 
-  /** Smaller bodies need no turn. */
+  /** Smaller bodies are parsed without a turn. */
   private static final int LARGE_BYTES = 256 << 10;
 
-  /** A turn is a courtesy: its holder may itself wait, for memory that the next in line holds. */
+  /** Then it goes ahead anyway: the holder of the turn may wait for memory that this body holds. */
   private static final long MAX_WAIT_MILLIS = 100;
 
   private static final Semaphore FREE =
@@ -29,7 +29,7 @@ public final class ParsingTurn {
   /**
    * Waits for the turn if the body is large.
    *
-   * @param bytes that have arrived so far
+   * @param bytes received so far
    */
   public void next(long bytes) {
     if (bytes < LARGE_BYTES) {
@@ -37,7 +37,7 @@ public final class ParsingTurn {
     }
     if (bytes >= parkAt) {
       parkAt = bytes + LARGE_BYTES;
-      LockSupport.parkNanos(1); // on a single core nothing else would ever get in between
+      LockSupport.parkNanos(1); // on a single core nothing else would ever run in between
     }
     try {
       isHeld = FREE.tryAcquire(MAX_WAIT_MILLIS, TimeUnit.MILLISECONDS);

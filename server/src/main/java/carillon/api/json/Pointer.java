@@ -2,7 +2,7 @@ package carillon.api.json;
 
 import carillon.model.Echo;
 
-/** Writes JSON pointers (RFC 6901) whose parts came from a client. */
+/** Writes JSON pointers (RFC 6901) with names that a client sent. */
 public final class Pointer {
 
   private Pointer() {}

@@ -10,16 +10,16 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Where the rows of large batches may wait: below the node's data directory, which is on a disk.
- * The system's directory for temporary files is the second choice, because it may be in memory.
+ * The directories for temporary files of large batches. The node's data directory comes first,
+ * because the system's temporary directory may be in memory.
  *
  * @param dataDirectory null if the node has none
  */
 public record SpillDirectories(@Nullable Path dataDirectory) {
 
-  private static final Logger LOG = LoggerFactory.getLogger(SpillDirectories.class);
+  private static final Logger log = LoggerFactory.getLogger(SpillDirectories.class);
 
-  /** Of the data directory. */
+  /** A subdirectory of the data directory. */
   static final String NAME = "tmp";
 
   private static final Path TEMPORARY = Path.of(System.getProperty("java.io.tmpdir"));
@@ -29,10 +29,10 @@ public record SpillDirectories(@Nullable Path dataDirectory) {
     return own == null ? List.of(TEMPORARY) : List.of(own, TEMPORARY);
   }
 
-  /** Null where there is no data directory, or nothing can be created in it. */
+  /** Null if there is no data directory, or it is not writable. */
   private @Nullable Path own() {
     if (dataDirectory == null || !Files.isDirectory(dataDirectory)) {
-      return null; // a node with a database and an admin key of the operator's own needs none
+      return null; // not needed with an external database and a configured admin key
     }
     Path own = dataDirectory.resolve(NAME);
     try {
@@ -43,9 +43,9 @@ public record SpillDirectories(@Nullable Path dataDirectory) {
               PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
     } catch (IOException e) {
       if (Files.isDirectory(own)) {
-        return own; // another request was faster
+        return own; // another request has created it
       }
-      LOG.warn("cannot create a directory for large batches directory={}", own, e);
+      log.warn("cannot create directory for large batches directory={}", own, e);
       return null;
     }
   }

@@ -11,7 +11,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
-/** Times on the wire: RFC 3339 with an offset in, UTC with milliseconds out. */
+/** Times of the API: reads RFC 3339 with an offset, writes UTC with milliseconds. */
 public final class Times {
 
   private static final Pattern RFC_3339 =
@@ -23,8 +23,22 @@ public final class Times {
 
   private Times() {}
 
-  /** A time, or why it is none. */
-  public record Reading(@Nullable Instant time, @Nullable ErrorCode error) {}
+  /** A time, or the error in its text. */
+  public record Reading(@Nullable Instant time, @Nullable ErrorCode error) {
+
+    /** What to change, for an error message about a field or parameter. */
+    public String message() {
+      return Times.message(error == null ? ErrorCode.INVALID_TIME : error);
+    }
+  }
+
+  static String message(ErrorCode error) {
+    return switch (error) {
+      case ZONE_REQUIRED -> "must have an offset: Z or, for example, +02:00";
+      case TIME_OUT_OF_RANGE -> "must be in the years 1 to 9999";
+      default -> "must be an RFC 3339 time, for example 2027-01-31T08:00:00Z";
+    };
+  }
 
   public static Reading parse(String text) {
     Matcher matcher = text.length() > MAX_TEXT ? RFC_3339.matcher("") : RFC_3339.matcher(text);

@@ -7,9 +7,8 @@ import java.lang.invoke.VarHandle;
 import java.nio.ByteOrder;
 
 /**
- * Checks that bytes are UTF-8 as they pass, in pieces of any length. The JSON parser would accept
- * more than RFC 3629 does (surrogates, overlong forms, UTF-16), so it only ever sees what was
- * checked here.
+ * Checks that bytes are valid UTF-8, in pieces of any length. The JSON parser would accept more
+ * than RFC 3629 does (surrogates, overlong forms, UTF-16), so all input is checked here first.
  */
 final class Utf8Check {
 
@@ -23,23 +22,23 @@ final class Utf8Check {
   private static final byte[] MARK = {(byte) 0xef, (byte) 0xbb, (byte) 0xbf};
   private static final String NUL_ESCAPE = "u0000";
 
-  private long passed;
+  private long checked;
   private int marked; // how much of a byte order mark was seen
   private int missing; // continuation bytes of the character that has begun
-  private int lowest; // of the next of them
+  private int lowest; // value of the next continuation byte
   private int highest;
   private boolean isAscii = true;
 
-  private boolean mayHoldNul;
+  private boolean mayHaveNul;
   private int matched; // how much of NUL_ESCAPE was seen
-  private boolean looksOn; // whether a backslash was so near the end that the next piece counts
+  private boolean continues; // whether an escape may continue in the next piece
 
-  /** Throws at the first byte that cannot be. */
+  /** Throws at the first invalid byte. */
   void check(byte[] bytes, int from, int to) {
-    if (passed < MARK.length) {
+    if (checked < MARK.length) {
       refuseMark(bytes, from, to);
     }
-    passed += to - from;
+    checked += to - from;
     boolean hasBackslash = false;
     int i = from;
     while (i < to) {
@@ -55,7 +54,7 @@ final class Utf8Check {
       hasBackslash |= one == '\\';
       next(one & 0xff);
     }
-    if (!mayHoldNul && (hasBackslash || looksOn)) {
+    if (!mayHaveNul && (hasBackslash || continues)) {
       lookForNul(bytes, from, to);
     }
   }
@@ -66,7 +65,7 @@ final class Utf8Check {
   }
 
   private void refuseMark(byte[] bytes, int from, int to) {
-    for (int i = from; i < to && passed + i - from == marked && marked < MARK.length; i++) {
+    for (int i = from; i < to && checked + i - from == marked && marked < MARK.length; i++) {
       marked += bytes[i] == MARK[marked] ? 1 : 0;
     }
     if (marked == MARK.length) {
@@ -83,7 +82,7 @@ final class Utf8Check {
       lowest = 0x80;
       highest = 0xbf;
     } else if (one < 0x80) {
-      // A raw NUL is never JSON; it is what UTF-16 looks like when read as UTF-8.
+      // A raw NUL is never valid JSON; UTF-16 read as UTF-8 has many.
       if (one == 0) {
         throw hasMark();
       }
@@ -120,14 +119,14 @@ final class Utf8Check {
         matched = one == NUL_ESCAPE.charAt(0) ? 1 : 0;
       }
       if (matched == NUL_ESCAPE.length()) {
-        mayHoldNul = true;
+        mayHaveNul = true;
         return;
       }
     }
-    looksOn = matched > 0 || (to > from && bytes[to - 1] == '\\');
+    continues = matched > 0 || (to > from && bytes[to - 1] == '\\');
   }
 
-  /** To be called once all has passed. */
+  /** Must be called after the last piece. */
   void end() {
     if (missing > 0) {
       throw malformed();
@@ -138,9 +137,9 @@ final class Utf8Check {
     return isAscii;
   }
 
-  /** Whether an escaped NUL may be in what has passed. */
-  boolean mayHoldNul() {
-    return mayHoldNul;
+  /** Whether the text may have an escaped NUL. */
+  boolean mayHaveNul() {
+    return mayHaveNul;
   }
 
   private static ApiException malformed() {

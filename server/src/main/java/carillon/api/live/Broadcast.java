@@ -35,32 +35,32 @@ import tools.jackson.databind.node.JsonNodeFactory;
 import tools.jackson.databind.node.ObjectNode;
 
 /**
- * All streams of this node. One thread asks the database for all of them together, so that a
- * hundred cost it what one does.
+ * All event streams of this node. One thread queries the database for all of them together, so that
+ * a hundred streams cost as much as one.
  */
 public final class Broadcast implements AutoCloseable {
 
-  static final Duration EVERY = Duration.ofSeconds(1);
+  static final Duration PASS_INTERVAL = Duration.ofSeconds(1);
 
-  /** Of one stream in one pass, so a second: more than a person can read. */
-  static final int MOST_TOLD = 50;
+  /** For one stream: more in a second than a person can read. */
+  static final int MAX_EVENTS_PER_PASS = 50;
 
-  private static final Logger LOG = LoggerFactory.getLogger(Broadcast.class);
+  private static final Logger log = LoggerFactory.getLogger(Broadcast.class);
 
-  private static final Duration STATS = Duration.ofSeconds(2);
-  private static final Duration RENEWAL = Duration.ofSeconds(10);
-  private static final Duration WATCHED = Duration.ofSeconds(30);
+  private static final Duration STATS_INTERVAL = Duration.ofSeconds(2);
+  private static final Duration WATCH_INTERVAL = Duration.ofSeconds(10);
+  private static final Duration WATCH_DURATION = Duration.ofSeconds(30);
 
-  /** With the time that a key is remembered and that a pass may take, less than 10 s. */
-  private static final Duration CHECK = Duration.ofSeconds(6);
+  /** Less than 10 s together with the time that keys are cached and a pass takes. */
+  private static final Duration KEY_CHECK_INTERVAL = Duration.ofSeconds(6);
 
-  /** What is written may be committed, and so be seen, so much later. */
+  /** Events may be committed, and so become visible, this long after they were written. */
   private static final Duration OVERLAP = Duration.ofSeconds(2);
 
-  /** In which streams whose clients have gone are found: two passes and what they take. */
-  private static final Duration PATIENCE = Duration.ofSeconds(5);
+  /** Disconnected clients are found within this time: two passes. */
+  private static final Duration RETRY_AFTER = Duration.ofSeconds(5);
 
-  /** The first write to a client that has gone is answered with that, so the second one fails. */
+  /** The first write to a disconnected client makes the second one fail. */
   private static final int PROBES = 2;
 
   private static final Duration UNTIL_WOKEN = Duration.ofDays(1);
@@ -71,34 +71,34 @@ public final class Broadcast implements AutoCloseable {
   private final DatabaseGate database;
   private final InstantSource clock;
   private final Set<EventStream> streams = ConcurrentHashMap.newKeySet();
-  private final AtomicInteger probes = new AtomicInteger(); // that are still to be sent
+  private final AtomicInteger probes = new AtomicInteger(); // left to send
   private final Semaphore wakeUps = new Semaphore(0);
   private final Thread thread = Thread.ofPlatform().daemon().name("broadcast").unstarted(this::run);
   private volatile boolean closed;
 
-  // Of the thread only.
-  private final Turn probing = new Turn(EVERY);
-  private final Turn reading = new Turn(EVERY);
-  private final Turn looking = new Turn(STATS);
-  private final Turn watching = new Turn(RENEWAL);
-  private final Turn checking = new Turn(CHECK);
+  // Used by the broadcast thread only.
+  private final Turn probing = new Turn(PASS_INTERVAL);
+  private final Turn reading = new Turn(PASS_INTERVAL);
+  private final Turn sendingStats = new Turn(STATS_INTERVAL);
+  private final Turn watching = new Turn(WATCH_INTERVAL);
+  private final Turn checking = new Turn(KEY_CHECK_INTERVAL);
   private final Set<TenantId> watched = new HashSet<>();
-  private final Map<Viewer, byte[]> looked = new HashMap<>();
+  private final Map<Viewer, byte[]> statsMessages = new HashMap<>();
   private Set<Long> read = Set.of();
-  private @Nullable Instant readUntil; // null: nobody has watched
+  private @Nullable Instant readUntil; // null while there are no streams
   private boolean isFailing;
 
-  /** Something that is to be done every so often. */
+  /** Work that is repeated at an interval. */
   private static final class Turn {
-    private final Duration every;
+    private final Duration interval;
     private @Nullable Long last;
 
-    Turn(Duration every) {
-      this.every = every;
+    Turn(Duration interval) {
+      this.interval = interval;
     }
 
-    boolean has(long now) {
-      return last == null || now - last >= every.toNanos();
+    boolean isDue(long now) {
+      return last == null || now - last >= interval.toNanos();
     }
 
     void done(long now) {
@@ -128,22 +128,21 @@ public final class Broadcast implements AutoCloseable {
     return this;
   }
 
-  /** How many there are. */
   public int streams() {
     return streams.size();
   }
 
   /**
-   * Lets a caller watch its tenant until the stream is closed.
+   * Opens a stream for a caller.
    *
-   * @param callerNow who it is by now, if its credentials are still good
+   * @param callerNow authenticates the caller again
    */
   EventStream open(Caller caller, Supplier<Caller> callerNow, EventStream.Filter filter) {
     EventStream stream = new EventStream(caller, callerNow, filter, streams::remove);
     synchronized (this) {
       if (closed || streams.size() >= Limits.STREAMS) {
         probes.set(PROBES);
-        throw tooMany(ErrorCode.OVERLOADED, "this node has as many streams as it may have");
+        throw tooMany(ErrorCode.OVERLOADED, "this node has the maximum number of event streams");
       }
       long ofTenant =
           streams.stream().filter(each -> each.tenant().equals(caller.tenantId())).count();
@@ -158,7 +157,8 @@ public final class Broadcast implements AutoCloseable {
   }
 
   private static ApiException tooMany(ErrorCode code, String detail) {
-    return new ApiException(code, detail).with("Retry-After", String.valueOf(PATIENCE.toSeconds()));
+    return new ApiException(code, detail)
+        .with("Retry-After", String.valueOf(RETRY_AFTER.toSeconds()));
   }
 
   private void run() {
@@ -169,14 +169,14 @@ public final class Broadcast implements AutoCloseable {
         wakeUps.drainPermits();
       }
     } catch (InterruptedException e) {
-      LOG.debug("stopped");
+      log.debug("stopped");
     }
   }
 
   /**
-   * One pass. Says how long to wait for the next unless a stream is opened.
+   * Runs one pass and returns how long to wait for the next, unless a stream is opened.
    *
-   * @param now by {@link System#nanoTime}
+   * @param now as {@link System#nanoTime}
    */
   Duration passOnce(long now) {
     streams.removeIf(EventStream::isEnded);
@@ -185,40 +185,41 @@ public final class Broadcast implements AutoCloseable {
       readUntil = null;
       read = Set.of();
       watched.clear();
-      looked.clear();
+      statsMessages.clear();
       return UNTIL_WOKEN;
     }
     probe(open, now);
     Set<TenantId> tenants = new HashSet<>();
     open.forEach(stream -> tenants.add(stream.tenant()));
     try {
-      check(open, now);
-      tell(open, tenants, now); // first, so that nothing is old that was written for us
+      checkKeys(open, now);
+      sendEvents(
+          open, tenants, now); // before watch(), so that the first events after it count as new
       watch(tenants, now);
-      show(open, now);
+      sendStats(open, now);
       isFailing = false;
     } catch (StoreException | ApiException e) {
-      if (!isFailing) { // said once until it works again
-        LOG.warn("streams are told nothing for now: {}", e.getMessage());
+      if (!isFailing) { // once until it works again
+        log.warn("event streams paused error={}", e.getMessage());
       }
       isFailing = true;
-    } catch (RuntimeException | Error e) { // a thread that ended would leave them all silent
-      LOG.error("streams are told nothing for now", e);
+    } catch (RuntimeException | Error e) { // without this thread all streams would be silent
+      log.error("event streams paused", e);
     }
-    return EVERY;
+    return PASS_INTERVAL;
   }
 
-  /** Not by who was refused: however many are, each stream is written to once a second. */
+  /** Called here and not by rejected clients: each stream gets at most one probe a second. */
   private void probe(List<EventStream> open, long now) {
-    if (probing.has(now) && probes.getAndUpdate(left -> Math.max(0, left - 1)) > 0) {
+    if (probing.isDue(now) && probes.getAndUpdate(left -> Math.max(0, left - 1)) > 0) {
       open.forEach(EventStream::probe);
       probing.done(now);
     }
   }
 
-  /** Reads all keys by one statement; while there is no time for that, the others go on. */
-  private void check(List<EventStream> open, long now) {
-    if (!checking.has(now)) {
+  /** Reads all keys with one statement; if the database is busy, the next pass does. */
+  private void checkKeys(List<EventStream> open, long now) {
+    if (!checking.isDue(now)) {
       return;
     }
     Set<String> ids = new HashSet<>();
@@ -229,7 +230,7 @@ public final class Broadcast implements AutoCloseable {
         live = database.use(() -> keys.remember(ids));
       }
     } catch (ApiException e) {
-      LOG.debug("keys are looked at by the next pass", e);
+      log.debug("key check postponed to the next pass", e);
       return;
     }
     for (EventStream stream : open) {
@@ -237,22 +238,22 @@ public final class Broadcast implements AutoCloseable {
       if (id.isPresent() && !live.contains(id.get())) {
         stream.end();
       } else if (!stream.check()) {
-        return; // who has to wait for one would have to wait for each
+        return; // the database is busy: each further stream would wait too
       }
     }
     checking.done(now);
   }
 
   private void watch(Set<TenantId> tenants, long now) {
-    if (watching.has(now) || !watched.containsAll(tenants)) {
-      database.use(() -> events.watch(tenants, WATCHED));
+    if (watching.isDue(now) || !watched.containsAll(tenants)) {
+      database.use(() -> events.watch(tenants, WATCH_DURATION));
       watched.clear();
       watched.addAll(tenants);
       watching.done(now);
     }
   }
 
-  /** An event with its message, which is made once for all who want it. */
+  /** An event and its message, which is created once for all streams. */
   private static final class Message {
     private final Events.Change change;
     private final Instant at;
@@ -264,8 +265,8 @@ public final class Broadcast implements AutoCloseable {
     }
 
     byte[] bytes() {
-      byte[] made = bytes;
-      if (made == null) {
+      byte[] message = bytes;
+      if (message == null) {
         ObjectNode json =
             JsonNodeFactory.instance
                 .objectNode()
@@ -275,15 +276,15 @@ public final class Broadcast implements AutoCloseable {
                 .put("to", change.to().name())
                 .put("at", Times.format(at))
                 .put("attempt", change.attempt());
-        made = message("task", Json.MAPPER.writeValueAsString(json));
-        bytes = made;
+        message = Broadcast.message("task", Json.MAPPER.writeValueAsString(json));
+        bytes = message;
       }
-      return made;
+      return message;
     }
   }
 
-  private void tell(List<EventStream> open, Set<TenantId> tenants, long now) {
-    if (!reading.has(now)) {
+  private void sendEvents(List<EventStream> open, Set<TenantId> tenants, long now) {
+    if (!reading.isDue(now)) {
       return;
     }
     Instant until = clock.instant();
@@ -298,7 +299,7 @@ public final class Broadcast implements AutoCloseable {
     for (Events.Written each : written) {
       ids.add(each.id());
       if (isFirst || read.contains(each.id())) {
-        continue; // before anybody watched here, or told already
+        continue; // older than the first stream, or already sent
       }
       Events.Event event = each.event();
       if (event.change() == null) {
@@ -311,24 +312,24 @@ public final class Broadcast implements AutoCloseable {
     }
     read = ids;
     for (EventStream stream : open) {
-      tell(
+      send(
           stream,
           messages.getOrDefault(stream.tenant(), List.of()),
           skipped.getOrDefault(stream.tenant(), 0));
     }
   }
 
-  private static void tell(EventStream stream, List<Message> messages, int skipped) {
-    int told = 0;
-    // Who may see some types only need not know how many there are of the others.
+  private static void send(EventStream stream, List<Message> messages, int skipped) {
+    int sent = 0;
+    // A caller that is limited to types must not learn how many events the others have.
     int left = stream.types().isEmpty() ? skipped : Math.min(1, skipped);
     for (Message message : messages) {
       if (!stream.wants(message.change)) {
         continue;
       }
-      if (told < MOST_TOLD) {
+      if (sent < MAX_EVENTS_PER_PASS) {
         stream.add(message.bytes());
-        told++;
+        sent++;
       } else {
         left++;
       }
@@ -338,25 +339,27 @@ public final class Broadcast implements AutoCloseable {
     }
   }
 
-  /** The figures for everybody every two seconds, and for who is new at once. */
-  private void show(List<EventStream> open, long now) {
-    boolean forAll = looking.has(now);
+  /** Sends statistics to all streams every two seconds, and to a new stream immediately. */
+  private void sendStats(List<EventStream> open, long now) {
+    boolean forAll = sendingStats.isDue(now);
     List<EventStream> viewers =
         open.stream()
             .filter(stream -> stream.wantsStats() && (forAll || !stream.hasStats()))
             .toList();
     if (forAll) {
-      looked.clear();
-      looking.done(now);
+      statsMessages.clear();
+      sendingStats.done(now);
     }
     Set<Viewer> missing = new HashSet<>();
     viewers.forEach(stream -> missing.add(stream.viewer()));
-    missing.removeAll(looked.keySet());
+    missing.removeAll(statsMessages.keySet());
     if (!missing.isEmpty()) {
-      stats.apply(missing).forEach((viewer, json) -> looked.put(viewer, message("stats", json)));
+      stats
+          .apply(missing)
+          .forEach((viewer, json) -> statsMessages.put(viewer, message("stats", json)));
     }
     for (EventStream stream : viewers) {
-      byte[] message = looked.get(stream.viewer());
+      byte[] message = statsMessages.get(stream.viewer());
       if (message != null) {
         stream.addStats(message);
       }
@@ -370,7 +373,7 @@ public final class Broadcast implements AutoCloseable {
     return ("event: " + event + "\ndata: " + data + "\n\n").getBytes(StandardCharsets.UTF_8);
   }
 
-  /** Ends all streams, so that nobody has to wait for them. */
+  /** Ends all streams, so that the server can stop. */
   @Override
   public void close() {
     synchronized (this) {

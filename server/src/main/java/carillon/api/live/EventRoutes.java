@@ -13,7 +13,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 
-/** Lets clients watch what happens. */
+/** Streams events to clients. */
 public final class EventRoutes {
 
   static final String MEDIA_TYPE = "text/event-stream";
@@ -34,11 +34,11 @@ public final class EventRoutes {
     Query query = call.query();
     String type = query.typeName("type");
     if (type != null) {
-      call.caller().mustBeAllowed(type);
+      call.caller().requireAccess(type);
     }
     var filter = new EventStream.Filter(type, ids(query), wantsStats(query));
     return Answer.live(MEDIA_TYPE, broadcast.open(call.caller(), call::callerNow, filter))
-        .with("X-Accel-Buffering", "no"); // proxies that gather answers would show them too late
+        .with("X-Accel-Buffering", "no"); // proxies must not buffer events
   }
 
   private static Set<TaskId> ids(Query query) {
@@ -48,7 +48,8 @@ public final class EventRoutes {
     }
     String[] given = list.split(",", -1);
     if (given.length > Limits.WATCHED_TASKS) {
-      throw Query.wrong("id", ErrorCode.TOO_LONG, "may have " + Limits.WATCHED_TASKS + " ids");
+      throw Query.wrong(
+          "id", ErrorCode.TOO_LONG, "must have at most " + Limits.WATCHED_TASKS + " IDs");
     }
     Set<TaskId> ids = new HashSet<>();
     for (String id : given) {
@@ -56,7 +57,7 @@ public final class EventRoutes {
           TaskId.parse(id)
               .orElseThrow(
                   () ->
-                      Query.wrong("id", ErrorCode.INVALID_ID, Echo.of(id) + " is not a task id")));
+                      Query.wrong("id", ErrorCode.INVALID_ID, Echo.of(id) + " is not a task ID")));
     }
     return ids;
   }

@@ -22,32 +22,32 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One client that watches: what it wants to see, and what it has not read yet. Who does not read is
- * let go of.
+ * One client of the event stream: its filter and the messages it has not read yet. A client that
+ * does not read is disconnected.
  */
 final class EventStream implements Answer.Live {
 
-  /** Messages that may wait for a client. */
-  static final int MOST_WAITING = 256;
+  /** Messages that a client has not read yet. */
+  static final int MAX_WAITING = 256;
 
   private static final byte[] START = "retry: 2000\n\n".getBytes(StandardCharsets.US_ASCII);
   private static final byte[] COMMENT = ":\n\n".getBytes(StandardCharsets.US_ASCII);
   private static final byte[] END = {};
-  private static final Duration BREATH = Duration.ofSeconds(10);
+  private static final Duration KEEP_ALIVE_INTERVAL = Duration.ofSeconds(10);
 
   private final Caller caller;
   private final Supplier<Caller> callerNow;
   private final Filter filter;
-  private final Consumer<EventStream> whenClosed;
-  private final BlockingQueue<byte[]> waiting = new ArrayBlockingQueue<>(MOST_WAITING);
+  private final Consumer<EventStream> onClose;
+  private final BlockingQueue<byte[]> waiting = new ArrayBlockingQueue<>(MAX_WAITING);
   private volatile boolean ended;
-  private boolean hasStats; // of the broadcasting thread only
+  private boolean hasStats; // used by the broadcast thread only
 
   /**
-   * What of its tenant somebody wants to see.
+   * The events that a client wants.
    *
-   * @param type of which tasks; null means of all
-   * @param ids which tasks; none means all
+   * @param type of the tasks; null means all
+   * @param ids of the tasks; empty means all
    */
   record Filter(@Nullable String type, Set<TaskId> ids, boolean stats) {
 
@@ -57,21 +57,21 @@ final class EventStream implements Answer.Live {
   }
 
   /**
-   * @param callerNow who it is by now, if the credentials are still good
+   * @param callerNow authenticates the caller again
    */
   EventStream(
-      Caller caller, Supplier<Caller> callerNow, Filter filter, Consumer<EventStream> whenClosed) {
+      Caller caller, Supplier<Caller> callerNow, Filter filter, Consumer<EventStream> onClose) {
     this.caller = caller;
     this.callerNow = callerNow;
     this.filter = filter;
-    this.whenClosed = whenClosed;
+    this.onClose = onClose;
   }
 
   TenantId tenant() {
     return caller.tenantId();
   }
 
-  /** The types that it may see; none means all. */
+  /** The only types that it may see; empty means all. */
   List<String> types() {
     return caller.types();
   }
@@ -80,7 +80,7 @@ final class EventStream implements Answer.Live {
     return new Viewer(tenant(), types());
   }
 
-  /** With which it was opened; empty for one that is no row. */
+  /** The API key that opened it; empty for the bootstrap admin key. */
   Optional<String> keyId() {
     return caller.keyId();
   }
@@ -101,10 +101,10 @@ final class EventStream implements Answer.Live {
   boolean wants(Events.Change change) {
     return (filter.type() == null || filter.type().equals(change.type()))
         && (filter.ids().isEmpty() || filter.ids().contains(change.task()))
-        && caller.mayTouch(change.type());
+        && caller.hasAccess(change.type());
   }
 
-  /** Ends it unless the caller may still see what it sees; false if nobody can say now. */
+  /** Ends it if the caller has lost access; false if the database is too busy to check. */
   boolean check() {
     try {
       Caller now = callerNow.get();
@@ -120,16 +120,16 @@ final class EventStream implements Answer.Live {
     return true;
   }
 
-  /** To be read next; never waits. */
+  /** Queues a message for the client; never blocks. */
   void add(byte[] message) {
     if (!ended && !waiting.offer(message)) {
       end();
     }
   }
 
-  /** Writes something, because a place is wanted: who is gone is only found by writing. */
+  /** Writes something, because only a write shows that a client has disconnected. */
   void probe() {
-    if (waiting.isEmpty()) { // else something is written anyway
+    if (waiting.isEmpty()) { // otherwise something is written anyway
       add(COMMENT);
     }
   }
@@ -138,7 +138,7 @@ final class EventStream implements Answer.Live {
     return ended;
   }
 
-  /** Nothing more is written but what is on its way. */
+  /** Drops all queued messages and closes the stream. */
   void end() {
     ended = true;
     waiting.clear();
@@ -147,18 +147,19 @@ final class EventStream implements Answer.Live {
 
   @Override
   public void writeTo(OutputStream out) throws IOException, InterruptedException {
-    writeTo(out, BREATH);
+    writeTo(out, KEEP_ALIVE_INTERVAL);
   }
 
   /**
-   * @param breath after so long a silence a comment is written, whatever keeps the messages away:
-   *     proxies cut off what is silent, and who is gone is only found by writing
+   * @param keepAliveInterval a comment is written after this long without a message: proxies close
+   *     silent connections, and only a write shows that a client has disconnected
    */
-  void writeTo(OutputStream out, Duration breath) throws IOException, InterruptedException {
+  void writeTo(OutputStream out, Duration keepAliveInterval)
+      throws IOException, InterruptedException {
     out.write(START);
     out.flush();
     while (true) {
-      byte[] next = waiting.poll(breath.toNanos(), TimeUnit.NANOSECONDS);
+      byte[] next = waiting.poll(keepAliveInterval.toNanos(), TimeUnit.NANOSECONDS);
       if (ended) {
         return;
       }
@@ -172,6 +173,6 @@ final class EventStream implements Answer.Live {
   @Override
   public void close() {
     end();
-    whenClosed.accept(this);
+    onClose.accept(this);
   }
 }

@@ -20,15 +20,15 @@ import tools.jackson.databind.node.ArrayNode;
 import tools.jackson.databind.node.JsonNodeFactory;
 import tools.jackson.databind.node.ObjectNode;
 
-/** How numbers are written on the wire. */
+/** Statistics as JSON. */
 final class StatsJson {
 
   private static final JsonNodeFactory JSON = JsonNodeFactory.instance;
-  private static final int MOST_TYPES = 200;
+  private static final int MAX_TYPES = 200;
 
   private StatsJson() {}
 
-  /** The answer of {@code GET /v1/stats}. */
+  /** The response of {@code GET /v1/stats}. */
   static String of(Stats.Overview all) {
     Stats.SeenAt seen = all.seenAt();
     ObjectNode json = JSON.objectNode().put("at", Times.format(seen.first()));
@@ -58,11 +58,11 @@ final class StatsJson {
     if (!all.usage().isEmpty()) {
       json.set("limits", limits(all.usage()));
     }
-    List<String> types = byGoings(all);
+    List<String> types = byBusyness(all);
     ArrayNode shown = json.putArray("types");
-    types.stream().limit(MOST_TYPES).forEach(type -> shown.add(type(all, type)));
+    types.stream().limit(MAX_TYPES).forEach(type -> shown.add(type(all, type)));
     return Json.MAPPER.writeValueAsString(
-        json.put("moreTypes", Math.max(0, types.size() - MOST_TYPES)));
+        json.put("moreTypes", Math.max(0, types.size() - MAX_TYPES)));
   }
 
   static ObjectNode limits(Map<TenantLimit, Used> usage) {
@@ -76,8 +76,8 @@ final class StatsJson {
     return json;
   }
 
-  /** Those of which there is anything to say, with the most going on first. */
-  private static List<String> byGoings(Stats.Overview all) {
+  /** Types with any tasks or activity, the busiest first. */
+  private static List<String> byBusyness(Stats.Overview all) {
     Set<String> types = new HashSet<>(all.paused());
     types.addAll(all.due().types().keySet());
     types.addAll(all.running().types().keySet());
@@ -85,14 +85,14 @@ final class StatsJson {
     types.addAll(all.waiting().tasks().types().keySet());
     types.addAll(all.hours().keySet());
     Comparator<String> mostFirst =
-        Comparator.comparingLong((String type) -> goingOn(all, type))
+        Comparator.comparingLong((String type) -> busyness(all, type))
             .thenComparingLong(type -> of(all.waiting().tasks().types().get(type)))
             .thenComparingLong(type -> of(all.dead().types().get(type)))
             .reversed();
     return types.stream().sorted(mostFirst.thenComparing(Comparator.naturalOrder())).toList();
   }
 
-  private static long goingOn(Stats.Overview all, String type) {
+  private static long busyness(Stats.Overview all, String type) {
     Since hour = all.hours().get(type);
     long ended = hour == null ? 0 : hour.counts().ended();
     return of(all.running().types().get(type))
@@ -100,7 +100,7 @@ final class StatsJson {
         + ended;
   }
 
-  /** One type among the others. */
+  /** One type in the list of all types. */
   static ObjectNode type(Stats.Overview all, String type) {
     Due due = all.due().types().getOrDefault(type, Due.NONE);
     Since hour = all.hours().get(type);
@@ -122,14 +122,14 @@ final class StatsJson {
     return number == null ? 0 : number;
   }
 
-  /** What happened in some time. */
+  /** The activity in a period. */
   static ObjectNode activity(Since since) {
     ObjectNode json = counts(JSON.objectNode(), since.counts());
     json.put("perSecond", perSecond(since));
     return lateness(json, since.counts());
   }
 
-  /** Of the time that was looked at, which may have ended a while ago. */
+  /** The rate in the period itself, which may have ended a while ago. */
   private static double perSecond(Since since) {
     long millis = Math.max(1, Duration.between(since.from(), since.until()).toMillis());
     return Math.round(since.counts().ended() * 1_000_000.0 / millis) / 1_000.0;

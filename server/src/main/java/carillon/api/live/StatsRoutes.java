@@ -31,11 +31,11 @@ import tools.jackson.databind.node.ArrayNode;
 import tools.jackson.databind.node.JsonNodeFactory;
 import tools.jackson.databind.node.ObjectNode;
 
-/** Shows how many tasks there are and what has happened to them lately. */
+/** Shows the number of tasks and their recent activity. */
 public final class StatsRoutes {
 
   private static final JsonNodeFactory JSON = JsonNodeFactory.instance;
-  private static final int MOST_TENANTS = 1_000;
+  private static final int MAX_TENANTS = 1_000;
 
   private final Stats stats;
   private final StatsReader reader;
@@ -69,7 +69,7 @@ public final class StatsRoutes {
     return Answer.json(200, stats.json(new Viewer(call.tenant(), call.caller().types())));
   }
 
-  /** How far back a chart reaches, and how wide its steps are. */
+  /** The length of a chart and the width of its steps. */
   private enum Window {
     HOUR(Duration.ofHours(1), Duration.ofMinutes(1)),
     DAY(Duration.ofDays(1), Duration.ofMinutes(5));
@@ -91,7 +91,7 @@ public final class StatsRoutes {
       };
     }
 
-    /** The start of the first step, such that the last one is under way. */
+    /** The start of the first step; the last one contains the current time. */
     Instant from(Instant now) {
       long millis = step.toMillis();
       long current = Math.floorDiv(now.toEpochMilli(), millis) * millis;
@@ -104,7 +104,7 @@ public final class StatsRoutes {
     String type = call.query().typeName("type");
     List<String> types;
     if (type != null) {
-      call.caller().mustBeAllowed(type);
+      call.caller().requireAccess(type);
       types = List.of(type);
     } else {
       List<String> allowed = call.caller().types();
@@ -128,11 +128,12 @@ public final class StatsRoutes {
     String name = call.parameter("name");
     if (!Fields.TYPE_NAME.matcher(name).matches()) {
       throw new ApiException(
-          ErrorCode.INVALID_ID, Echo.of(name) + " is not a type's name: " + Fields.TYPE_NAME);
+          ErrorCode.INVALID_ID,
+          Echo.of(name) + " is not the name of a type; it must match " + Fields.TYPE_NAME);
     }
-    call.caller().mustBeAllowed(name);
+    call.caller().requireAccess(name);
     if (!reader.isKnownType(call.tenant(), name)) {
-      throw new ApiException(ErrorCode.NOT_FOUND, "there is no such type");
+      throw new ApiException(ErrorCode.NOT_FOUND, "unknown type");
     }
     Stats.Overview all = stats.overview(call.tenant());
     Lately lately = stats.lately(Of.type(call.tenant(), name));
@@ -147,31 +148,31 @@ public final class StatsRoutes {
     Map<TenantId, Tenant> all = new HashMap<>();
     tenants.list().forEach(tenant -> all.put(tenant.id(), tenant));
     Map<TenantId, Stats.OfTenant> numbers = stats.tenants(all.keySet());
-    Lately everybody = stats.lately(Of.ALL);
-    Instant at = everybody.minute().until();
+    Lately allTenants = stats.lately(Of.ALL);
+    Instant at = allTenants.minute().until();
     for (Stats.OfTenant each : numbers.values()) {
       at = each.at().isBefore(at) ? each.at() : at;
     }
     ObjectNode json = JSON.objectNode().put("at", Times.format(at));
     ObjectNode last = json.putObject("last");
-    last.set("minute", StatsJson.activity(everybody.minute()));
-    last.set("hour", StatsJson.activity(everybody.hour()));
-    last.set("day", StatsJson.activity(everybody.day()));
+    last.set("minute", StatsJson.activity(allTenants.minute()));
+    last.set("hour", StatsJson.activity(allTenants.hour()));
+    last.set("day", StatsJson.activity(allTenants.day()));
     ArrayNode items = json.putArray("items");
     Comparator<Map.Entry<TenantId, Stats.OfTenant>> mostFirst =
         Comparator.comparingLong(
-                (Map.Entry<TenantId, Stats.OfTenant> each) -> goingOn(each.getValue()))
+                (Map.Entry<TenantId, Stats.OfTenant> each) -> busyness(each.getValue()))
             .reversed();
     numbers.entrySet().stream()
         .sorted(mostFirst.thenComparingInt(each -> each.getKey().value()))
-        .limit(MOST_TENANTS)
+        .limit(MAX_TENANTS)
         .forEach(
             each ->
                 items.add(json(Objects.requireNonNull(all.get(each.getKey())), each.getValue())));
-    return Answer.json(200, json.put("moreTenants", Math.max(0, all.size() - MOST_TENANTS)));
+    return Answer.json(200, json.put("moreTenants", Math.max(0, all.size() - MAX_TENANTS)));
   }
 
-  private static long goingOn(Stats.OfTenant of) {
+  private static long busyness(Stats.OfTenant of) {
     return of.running() + of.due().tasks() + of.hour().counts().ended() + of.pending();
   }
 

@@ -1,4 +1,4 @@
-/** The figures of the dashboard, and the event streams that keep it current. */
+/** The statistics of the dashboard, and the event streams that keep it up to date. */
 @NullMarked
 package carillon.api.live;
 

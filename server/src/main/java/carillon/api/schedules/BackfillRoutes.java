@@ -75,7 +75,7 @@ public final class BackfillRoutes {
     if (from != null && to != null && from.isAfter(to)) {
       fields.wrong("to", ErrorCode.INVALID_VALUE, "is before from");
     }
-    fields.mistakes().refuse();
+    fields.errors().throwIfAny();
     if (from == null || to == null) {
       throw new IllegalStateException("rejected above");
     }
@@ -137,7 +137,7 @@ public final class BackfillRoutes {
     StoredSchedule schedule =
         database
             .use(() -> backfills.schedule(call.tenant(), name))
-            .filter(found -> call.caller().mayTouch(found.schedule().task().type()))
+            .filter(found -> call.caller().hasAccess(found.schedule().task().type()))
             .orElseThrow(BackfillRoutes::noSchedule);
     Page<Backfill, Backfills.Position> page =
         database.use(() -> backfills.list(schedule, limit, before));
@@ -161,7 +161,7 @@ public final class BackfillRoutes {
     Backfill backfill =
         database
             .use(() -> backfills.find(call.tenant(), name, id))
-            .filter(found -> call.caller().mayTouch(found.type()))
+            .filter(found -> call.caller().hasAccess(found.type()))
             .orElseThrow(BackfillRoutes::notFound);
     return Answer.json(200, json(backfill));
   }

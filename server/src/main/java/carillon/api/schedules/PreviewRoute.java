@@ -43,7 +43,7 @@ public final class PreviewRoute {
     int count = count(fields);
     Instant given = fields.time("from");
     fields.done();
-    fields.mistakes().refuse();
+    fields.errors().throwIfAny();
 
     Recurrence recurrence = Objects.requireNonNull(rule.recurrence());
     Instant from = given == null ? clock.instant() : given;

@@ -99,12 +99,12 @@ public final class ScheduleFields {
    *
    * @param now the schedule to be replaced, as the API shows it; null if there is none
    */
-  static void mustStay(Fields fields, Supplier<@Nullable JsonNode> now) {
+  static void requireUnchanged(Fields fields, Supplier<@Nullable JsonNode> now) {
     if (fields.hasAny(SHOWN_ONLY)) {
       JsonNode shown = now.get();
-      fields.mustStay(READ_ONLY, shown);
+      fields.requireUnchanged(READ_ONLY, shown);
       if (shown == null) {
-        fields.mustStay(OBSERVED, null);
+        fields.requireUnchanged(OBSERVED, null);
       }
     }
   }
@@ -114,7 +114,7 @@ public final class ScheduleFields {
     Recurrence recurrence = rule.recurrence();
     Instant startAt = rule.startAt();
     Instant endAt = rule.endAt();
-    if (!fields.mistakes().none() || recurrence == null || startAt == null || endAt == null) {
+    if (!fields.errors().isEmpty() || recurrence == null || startAt == null || endAt == null) {
       return;
     }
     Timetable timetable = recurrence.timetable(rule.zone(), rule.dst(), startAt);

@@ -122,7 +122,7 @@ public final class ScheduleRoutes {
   }
 
   private static boolean isVisible(Call call, StoredSchedule stored) {
-    return call.caller().mayTouch(stored.schedule().task().type());
+    return call.caller().hasAccess(stored.schedule().task().type());
   }
 
   private Answer show(Call call) {
@@ -145,9 +145,9 @@ public final class ScheduleRoutes {
     Schedules.Expected expected = expected(call);
     Fields fields = call.fields();
     Schedules.Wanted wanted = reader.read(fields, name, call.caller().grants());
-    ScheduleFields.mustStay(fields, () -> shown(call.tenant(), name));
-    fields.mistakes().refuse();
-    schemas.mustFit(
+    ScheduleFields.requireUnchanged(fields, () -> shown(call.tenant(), name));
+    fields.errors().throwIfAny();
+    schemas.validate(
         call.tenant(), wanted.schedule().task().type(), wanted.schedule().task().payload());
     String actor = call.caller().who();
     return changed(
@@ -207,7 +207,7 @@ public final class ScheduleRoutes {
           Schedules.Result result =
               schedules.trigger(tx, call.tenant(), name, payload, call.caller().who());
           if (payload != null && result instanceof Schedules.Result.Triggered(var task)) {
-            schemas.mustFit(call.tenant(), task); // an exception rolls the task back
+            schemas.validate(call.tenant(), task); // an exception rolls the task back
           }
           return changed(result);
         });
@@ -226,7 +226,7 @@ public final class ScheduleRoutes {
     Fields fields = call.fields();
     String value = reader.from(fields);
     fields.done();
-    fields.mistakes().refuse();
+    fields.errors().throwIfAny();
     return value;
   }
 

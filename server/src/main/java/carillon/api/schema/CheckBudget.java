@@ -3,32 +3,34 @@ package carillon.api.schema;
 import com.networknt.schema.SchemaException;
 
 /**
- * How much work the checks of one request may be. Schemas and payloads are written by tenants, and
- * a short schema can ask for more steps than there is time.
+ * Limits the work of validating the payloads of one request. Tenants write schemas and payloads,
+ * and a short schema can require exponential work.
  */
 final class CheckBudget {
 
-  /** The one that the checks on this thread spend from. */
+  /** The budget of the validation on this thread. */
   static final ScopedValue<CheckBudget> CURRENT = ScopedValue.newInstance();
 
-  /** Takes a core some tenths of a second at worst. */
+  /** At worst some tenths of a second of a core. */
   private static final long PAYLOAD_STEPS = 2_000_000;
 
   private static final long REQUEST_STEPS = 5 * PAYLOAD_STEPS;
 
   /**
-   * Enough for an object with some patterns in it. The largest batch takes a core about twenty
-   * seconds at worst.
+   * Enough for an object with some patterns. The largest batch takes about twenty seconds of a core
+   * at worst.
    */
   private static final long STEPS_PER_TASK = 1_000;
 
-  /** After so many, others have the core for a while. */
+  /** After this many steps, the thread yields its core. */
   private static final long STEPS_PER_TURN = 100_000;
 
   private long leftOfRequest;
   private long leftOfPayload;
 
-  /** Of a request with so many tasks. */
+  /**
+   * @param tasks of the request
+   */
   CheckBudget(int tasks) {
     leftOfRequest = Math.max(REQUEST_STEPS, STEPS_PER_TASK * tasks);
   }
@@ -38,7 +40,7 @@ final class CheckBudget {
     leftOfPayload = PAYLOAD_STEPS;
   }
 
-  @SuppressWarnings("ThreadPriorityCheck") // a virtual thread keeps its core until it gives it back
+  @SuppressWarnings("ThreadPriorityCheck") // a virtual thread keeps its core until it yields
   void spend(long steps) {
     long turn = leftOfRequest / STEPS_PER_TURN;
     leftOfPayload -= steps;
@@ -51,17 +53,17 @@ final class CheckBudget {
     }
   }
 
-  /** Whether nothing more can be checked in this request. */
+  /** Whether the budget of the request is used up. */
   boolean isSpent() {
     return leftOfRequest < 0;
   }
 
-  /** Of the library's own kind, because its parts let only those pass without a line in the log. */
+  /** Extends the library's exception: it logs all others. */
   static final class Exceeded extends SchemaException {
     private static final long serialVersionUID = 1L;
 
     Exceeded() {
-      super("the check takes too many steps");
+      super("validation takes too many steps");
     }
   }
 }

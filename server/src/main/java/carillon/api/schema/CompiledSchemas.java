@@ -9,20 +9,20 @@ import java.util.Optional;
 import java.util.function.Function;
 
 /**
- * The schemas that were needed last, compiled. Each is compiled once, however many ask for it at
- * the same time, and nobody waits for the compiling of another.
+ * A cache of compiled schemas. Each is compiled once, also for concurrent callers, and no caller
+ * waits for another schema to compile.
  */
 final class CompiledSchemas {
 
-  private static final long MOST_BYTES = 32 << 20;
+  private static final long MAX_BYTES = 32 << 20;
 
-  /** For what is around each, so that many small ones weigh something too. */
+  /** The overhead of an entry, so that many small ones count too. */
   private static final long BYTES_PER_ENTRY = 5_000;
 
   private final Function<String, Optional<PayloadSchema>> compiler;
-  private final long mostBytes;
+  private final long maxBytes;
 
-  /** In the order of their last use. */
+  /** Least recently used first. */
   private final Map<TypeName, Entry> entries = new LinkedHashMap<>(16, 0.75f, true);
 
   private long bytes;
@@ -30,26 +30,26 @@ final class CompiledSchemas {
   private record TypeName(int tenant, String name) {}
 
   CompiledSchemas() {
-    this(text -> PayloadSchema.compile(text, "", new ValidationErrors()), MOST_BYTES);
+    this(text -> PayloadSchema.compile(text, "", new ValidationErrors()), MAX_BYTES);
   }
 
-  CompiledSchemas(Function<String, Optional<PayloadSchema>> compiler, long mostBytes) {
+  CompiledSchemas(Function<String, Optional<PayloadSchema>> compiler, long maxBytes) {
     this.compiler = compiler;
-    this.mostBytes = mostBytes;
+    this.maxBytes = maxBytes;
   }
 
-  /** Empty if the text is no schema that can be used. */
+  /** Empty if the text is not a supported schema. */
   Optional<PayloadSchema> of(TenantId tenant, String type, String text) {
     TypeName name = new TypeName(tenant.value(), type);
     Entry entry = entry(name, text);
     if (!entry.isCompiled) {
       entry.compile(compiler);
-      weigh(name, entry);
+      count(name, entry);
     }
     return entry.schema;
   }
 
-  /** Known by its text: a type that was deleted and made again starts with version 1 again. */
+  /** Identified by text, because a deleted and recreated type starts with version 1 again. */
   private synchronized Entry entry(TypeName type, String text) {
     Entry known = entries.get(type);
     if (known != null && known.text.equals(text)) {
@@ -61,21 +61,20 @@ final class CompiledSchemas {
     return entry;
   }
 
-  /** Its weight is known only now; what was not used for longest makes room for it. */
-  private synchronized void weigh(TypeName type, Entry entry) {
+  /** Adds the size of a compiled entry and evicts the least recently used ones. */
+  private synchronized void count(TypeName type, Entry entry) {
     if (entries.get(type) != entry || entry.bytes > 0) {
-      return; // replaced in the meantime, or weighed by another who waited for it
+      return; // replaced in the meantime, or already counted by another caller
     }
     entry.bytes = BYTES_PER_ENTRY + entry.schema.map(PayloadSchema::bytes).orElse(0L);
     bytes += entry.bytes;
     Iterator<Entry> eldest = entries.values().iterator();
-    while (bytes > mostBytes && eldest.hasNext()) {
+    while (bytes > maxBytes && eldest.hasNext()) {
       bytes -= eldest.next().bytes;
       eldest.remove();
     }
   }
 
-  /** How many are kept, and those that are being compiled. */
   synchronized int size() {
     return entries.size();
   }
@@ -85,17 +84,17 @@ final class CompiledSchemas {
     private final String text;
     private Optional<PayloadSchema> schema = Optional.empty();
 
-    /** Set after the schema, so who reads it true may read the schema. */
+    /** Written after the schema, so that a thread that reads true can read the schema. */
     private volatile boolean isCompiled;
 
-    /** Zero until it was weighed; guarded by the map's lock. */
+    /** Zero until it was counted; guarded by the cache. */
     private long bytes;
 
     Entry(String text) {
       this.text = text;
     }
 
-    /** The first to come compiles, the others wait here. */
+    /** The first caller compiles, the others wait here. */
     synchronized void compile(Function<String, Optional<PayloadSchema>> compiler) {
       if (!isCompiled) {
         schema = compiler.apply(text);

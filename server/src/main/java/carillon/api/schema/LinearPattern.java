@@ -11,20 +11,20 @@ import java.util.regex.Matcher;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A regular expression of a tenant, on an engine whose time grows with the length of the text and
- * no faster.
+ * A regular expression from a tenant's schema, on an engine whose time is linear in the length of
+ * the text.
  */
 final class LinearPattern implements RegularExpression {
 
   private static final int MAX_CHARS = 1_000;
 
-  /** Of the program that it becomes: {@code (a{1000}){1000}} is short and has a million. */
+  /** Of the compiled program: {@code (a{1000}){1000}} is short and has a million. */
   private static final int MAX_INSTRUCTIONS = 5_000;
 
-  /** As much memory as the table of a class such as {@code \p{L}}, which is one instruction. */
+  /** The memory of the table of a class such as {@code \p{L}}, which is one instruction. */
   private static final int INSTRUCTIONS_PER_NAMED_CLASS = 40;
 
-  /** Instructions looked at in the time of one step. */
+  /** Instructions that run in the time of one step. */
   private static final int INSTRUCTIONS_PER_STEP = 8;
 
   private static final java.util.regex.Pattern REPEAT =
@@ -44,34 +44,34 @@ final class LinearPattern implements RegularExpression {
   }
 
   /**
-   * As JSON Schema writes them (ECMA-262), but for what no linear engine can do.
+   * Compiles a pattern of JSON Schema (ECMA-262), without look-around and back-references.
    *
    * @throws IllegalArgumentException with a message for the tenant
    */
   static LinearPattern compile(String regex) {
     if (regex.length() > MAX_CHARS) {
-      throw new IllegalArgumentException("is a pattern of more than " + MAX_CHARS + " characters");
+      throw new IllegalArgumentException("the pattern has more than " + MAX_CHARS + " characters");
     }
     if (instructions(regex) > MAX_INSTRUCTIONS) {
-      throw new IllegalArgumentException("is a pattern that repeats too much");
+      throw new IllegalArgumentException("the pattern repeats too much");
     }
     try {
       return new LinearPattern(Pattern.compile(translated(regex)));
     } catch (PatternSyntaxException e) {
       throw new IllegalArgumentException(
-          "is not a pattern that can be used, look-around and back-references cannot: "
+          "the pattern is invalid or uses look-around or back-references, which are not supported: "
               + Echo.of(e.getDescription() + " at " + e.getPattern()),
           e);
     }
   }
 
-  /** About how many instructions take as much memory, counted without compiling it. */
+  /** The memory of the compiled pattern in instructions, estimated without compiling it. */
   static long weight(String regex) {
     return instructions(regex)
         + INSTRUCTIONS_PER_NAMED_CLASS * NAMED_CLASS.matcher(regex).results().count();
   }
 
-  /** The engine writes the character with a given number in another way. */
+  /** The engine has another syntax for characters by number. */
   private static String translated(String regex) {
     return UNICODE_ESCAPE
         .matcher(regex)
@@ -80,20 +80,20 @@ final class LinearPattern implements RegularExpression {
 
   private static String translated(MatchResult escape) {
     if (escape.group().equals("\\Q")) {
-      // ECMA-262 has none, and what the engine takes as text then we would count as groups.
-      throw new IllegalArgumentException("is a pattern with \\Q, which cannot be used");
+      // ECMA-262 does not have it, and the estimate below would count its text as groups.
+      throw new IllegalArgumentException("the pattern uses \\Q, which is not supported");
     }
     return escape.group(1) == null ? escape.group() : "\\x{" + escape.group(1) + "}";
   }
 
   /**
-   * About how long the program will be, counted before the engine writes it: it would only find out
-   * by doing so.
+   * Estimates the length of the program before it is compiled: RE2/J has no limit, and would run
+   * out of memory.
    */
   private static long instructions(String regex) {
     Deque<Long> outside = new ArrayDeque<>();
-    long here = 0; // in the innermost open group
-    long last = 0; // of the part that a repeat would be about
+    long here = 0; // instructions of the innermost open group
+    long last = 0; // instructions of the part that a repeat would apply to
     for (int i = 0; i < regex.length(); i++) {
       switch (regex.charAt(i)) {
         case '(' -> {
@@ -155,7 +155,7 @@ final class LinearPattern implements RegularExpression {
     while (i < regex.length() && regex.charAt(i) != ']') {
       int endOfName = regex.startsWith("[:", i) ? regex.indexOf(":]", i) : -1;
       if (endOfName >= 0) {
-        i = endOfName + 2; // such as [:alpha:], whose bracket does not end the class
+        i = endOfName + 2; // such as [:alpha:], whose bracket does not close the class
       } else {
         i += regex.charAt(i) == '\\' ? 2 : 1;
       }
@@ -163,7 +163,7 @@ final class LinearPattern implements RegularExpression {
     return i;
   }
 
-  /** Over the braces of {@code \p{Greek}} and {@code \x{1F514}}, which are no repeats. */
+  /** Skips the braces of {@code \p{Greek}} and {@code \x{1F514}}, which are not repeats. */
   private static int endOfEscape(String regex, int start) {
     boolean hasName = start + 2 < regex.length() && regex.charAt(start + 2) == '{';
     boolean isNamed = hasName && "pPx".indexOf(regex.charAt(start + 1)) >= 0;

@@ -31,14 +31,14 @@ import tools.jackson.databind.node.JsonNodeFactory;
 import tools.jackson.databind.node.ObjectNode;
 import tools.jackson.databind.node.ValueNode;
 
-/** The JSON Schema (2020-12) of a type's payloads, ready to check them. */
+/** The compiled JSON Schema (2020-12) of a type's payloads. */
 public final class PayloadSchema {
 
   private static final Logger log = LoggerFactory.getLogger(PayloadSchema.class);
 
   private static final int MAX_MESSAGE = 200;
 
-  /** Names that the library goes through in the time of one step. */
+  /** Names that the library reads in the time of one step. */
   private static final int NAMES_PER_STEP = 32;
 
   private static final long BYTES_PER_CHARACTER = 25;
@@ -57,41 +57,38 @@ public final class PayloadSchema {
     this.stepsPerKeyword = 1 + size.widest() / NAMES_PER_STEP;
   }
 
-  /** Notes what is wrong with the schema; empty then. */
+  /** Compiles a schema; empty if it has errors, which are added. */
   public static Optional<PayloadSchema> compile(
-      String text, String pointer, ValidationErrors mistakes) {
+      String text, String pointer, ValidationErrors errors) {
     Optional<JsonNode> read = read(text);
     if (read.isEmpty()) {
-      mistakes.add(pointer, ErrorCode.INVALID_SCHEMA, "has a number that is too long");
+      errors.add(pointer, ErrorCode.INVALID_SCHEMA, "has a number with too many digits");
       return Optional.empty();
     }
     JsonNode node = read.get();
     ValidationErrors found = new ValidationErrors();
     Library.META.check(node, pointer, ErrorCode.INVALID_SCHEMA, new CheckBudget(1), found);
-    SchemaRules.Size size = found.none() ? SchemaRules.check(node, pointer, found) : Library.SMALL;
-    found.addTo(mistakes);
-    return found.none() ? compile(text, node, size, pointer, mistakes) : Optional.empty();
+    SchemaRules.Size size =
+        found.isEmpty() ? SchemaRules.check(node, pointer, found) : Library.SMALL;
+    found.addTo(errors);
+    return found.isEmpty() ? compile(text, node, size, pointer, errors) : Optional.empty();
   }
 
   private static Optional<PayloadSchema> compile(
-      String text,
-      JsonNode node,
-      SchemaRules.Size size,
-      String pointer,
-      ValidationErrors mistakes) {
+      String text, JsonNode node, SchemaRules.Size size, String pointer, ValidationErrors errors) {
     if (node instanceof ObjectNode top) {
-      top.remove("$id"); // all references start with #, and must not be taken for its children
+      top.remove("$id"); // or references that start with # would be resolved against it
     }
     try {
       Schema schema = Library.TENANTS.getSchema(node);
       return Optional.of(new PayloadSchema(text, schema, size));
-    } catch (RuntimeException e) { // whatever a tenant's text does to the library is its mistake
-      mistakes.add(pointer, ErrorCode.INVALID_SCHEMA, "has a value that is out of range");
+    } catch (RuntimeException e) { // a tenant's schema must never be a failure of ours
+      errors.add(pointer, ErrorCode.INVALID_SCHEMA, "has a value that is out of range");
       return Optional.empty();
     }
   }
 
-  /** About how much memory it takes. */
+  /** The approximate memory of the compiled schema. */
   long bytes() {
     return BYTES_PER_CHARACTER * text.length()
         + BYTES_PER_SUBSCHEMA * size.schemas()
@@ -99,47 +96,43 @@ public final class PayloadSchema {
   }
 
   /**
-   * Notes what does not fit.
+   * Validates a payload and adds its errors.
    *
-   * @param payload JSON; null is checked as if it were the JSON null
-   * @param pointer where the payload is in the request
+   * @param payload JSON; null stands for the JSON null
+   * @param pointer to the payload in the request
    */
   void check(
-      @Nullable String payload, String pointer, CheckBudget budget, ValidationErrors mistakes) {
+      @Nullable String payload, String pointer, CheckBudget budget, ValidationErrors errors) {
     Optional<JsonNode> read = read(payload == null ? "null" : payload);
     if (read.isEmpty()) {
-      mistakes.add(pointer, ErrorCode.SCHEMA_MISMATCH, "has a number that is too long");
+      errors.add(pointer, ErrorCode.SCHEMA_MISMATCH, "has a number with too many digits");
       return;
     }
-    check(read.get(), pointer, ErrorCode.SCHEMA_MISMATCH, budget, mistakes);
+    check(read.get(), pointer, ErrorCode.SCHEMA_MISMATCH, budget, errors);
   }
 
   private void check(
-      JsonNode value,
-      String pointer,
-      ErrorCode code,
-      CheckBudget budget,
-      ValidationErrors mistakes) {
+      JsonNode value, String pointer, ErrorCode code, CheckBudget budget, ValidationErrors errors) {
     budget.nextPayload();
     Check check = new Check(budget, stepsPerKeyword);
     try {
       ScopedValue.where(CheckBudget.CURRENT, budget).run(() -> schema.validate(check, value));
     } catch (CheckBudget.Exceeded e) {
-      mistakes.add(
+      errors.add(
           pointer,
           code,
           budget.isSpent()
-              ? "the tasks up to here take too many steps to check;"
-                  + " send fewer at once, or simplify the schema"
-              : "takes too many steps to check; simplify the schema");
+              ? "validation of this request takes too many steps;"
+                  + " send fewer tasks at once, or simplify the schema"
+              : "validation takes too many steps; simplify the schema");
       return;
-    } catch (RuntimeException e) { // never stored unchecked, and never a failure of ours
-      log.warn("a payload cannot be checked error={}", e.getClass().getName());
-      mistakes.add(pointer, code, "cannot be checked; simplify the schema");
+    } catch (RuntimeException e) { // never stored without validation, and never a failure of ours
+      log.warn("payload validation failed error={}", e.getClass().getName());
+      errors.add(pointer, code, "cannot be validated; simplify the schema");
       return;
     }
     for (Error error : check.getErrors()) {
-      mistakes.add(pointer + pointer(error.getInstanceLocation()), code, message(error));
+      errors.add(pointer + pointer(error.getInstanceLocation()), code, message(error));
     }
   }
 
@@ -151,12 +144,12 @@ public final class PayloadSchema {
     return pointer.toString();
   }
 
-  /** Has names and values of schema and payload in it, whatever these are. */
+  /** The message contains names and values of schema and payload, which tenants choose. */
   private static String message(Error error) {
     return Echo.of(error.getMessage().replace("'", "").replace("\"", ""), MAX_MESSAGE);
   }
 
-  /** One check, which counts what it costs. */
+  /** One validation, which counts its steps. */
   private static final class Check extends ExecutionContext {
 
     private static final int STEPS_PER_ERROR = 10;
@@ -208,16 +201,16 @@ public final class PayloadSchema {
     try {
       return Optional.of(Library.MAPPER.readTree(json));
     } catch (JacksonException | NumberTooLong | NumberFormatException e) {
-      return Optional.empty(); // an exponent that is no int is neither of the first two
+      return Optional.empty(); // thrown for an exponent that does not fit into an int
     }
   }
 
-  /** A number that takes longer to calculate with than to write. */
+  /** A short number such as 1e999999999 whose arithmetic takes long. */
   private static final class NumberTooLong extends RuntimeException {
     private static final long serialVersionUID = 1L;
   }
 
-  /** The library, set up when the first schema needs it. */
+  /** The library, initialized by the first schema. */
   private static final class Library {
 
     private static final int MAX_DIGITS = 1_000;
@@ -238,7 +231,7 @@ public final class PayloadSchema {
             .preloadSchema(false)
             .build();
 
-    /** Of schemas themselves; comes with the library. */
+    /** The meta-schema, which is part of the library. */
     static final PayloadSchema META =
         new PayloadSchema(
             "",
@@ -247,7 +240,7 @@ public final class PayloadSchema {
                 .getSchema(SchemaLocation.of(DialectId.DRAFT_2020_12)),
             SMALL);
 
-    /** What the library does not know it would keep in memory and write to the log. */
+    /** The library would keep unknown keywords in memory forever and log them. */
     private static final Dialect DIALECT =
         Dialect.builder(Dialects.getDraft202012()).unknownKeywordFactory((_, _) -> null).build();
 
@@ -261,7 +254,7 @@ public final class PayloadSchema {
 
     private Library() {}
 
-    /** Makes 1.0 the same as 1, and refuses what would become millions of digits. */
+    /** Makes 1.0 equal to 1, and rejects numbers with too many digits. */
     private static final class Numbers extends JsonNodeFactory {
       private static final long serialVersionUID = 1L;
 

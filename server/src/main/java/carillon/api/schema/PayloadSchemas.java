@@ -11,7 +11,9 @@ import carillon.store.tasks.TaskView;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
-/** Holds payloads against the schemas of their types. A type without a schema costs a look-up. */
+/**
+ * Validates payloads against the schemas of their types. A type without a schema costs a lookup.
+ */
 public final class PayloadSchemas {
 
   private static final String POINTER = "/payload";
@@ -23,42 +25,42 @@ public final class PayloadSchemas {
     this.types = types;
   }
 
-  public void mustFit(TenantId tenant, NewTask task) {
-    mustFit(tenant, task.type(), task.payload());
+  public void validate(TenantId tenant, NewTask task) {
+    validate(tenant, task.type(), task.payload());
   }
 
-  public void mustFit(TenantId tenant, String type, @Nullable String payload) {
-    ValidationErrors mistakes = new ValidationErrors();
-    check(tenant, type, payload, POINTER, new CheckBudget(1), mistakes);
-    mistakes.refuse();
+  public void validate(TenantId tenant, String type, @Nullable String payload) {
+    ValidationErrors errors = new ValidationErrors();
+    check(tenant, type, payload, POINTER, new CheckBudget(1), errors);
+    errors.throwIfAny();
   }
 
-  /** What does not fit; may take some seconds. */
-  public ValidationErrors misfits(TenantId tenant, PackedTasks batch) {
-    ValidationErrors mistakes = new ValidationErrors();
+  /** Validates all payloads of a batch; may take some seconds. */
+  public ValidationErrors findErrors(TenantId tenant, PackedTasks batch) {
+    ValidationErrors errors = new ValidationErrors();
     CheckBudget budget = new CheckBudget(batch.size());
     PackedTasks.Cursor task = batch.cursor();
-    while (!mistakes.isFull() && !budget.isSpent() && task.next()) {
+    while (!errors.isFull() && !budget.isSpent() && task.next()) {
       if (types.known(tenant, task.type()).schema() != null) {
         String pointer = "/tasks/" + task.index() + POINTER;
-        check(tenant, task.type(), task.payload(), pointer, budget, mistakes);
+        check(tenant, task.type(), task.payload(), pointer, budget, errors);
       }
     }
-    return mistakes;
+    return errors;
   }
 
-  public void mustFit(TenantId tenant, TaskView task) {
-    mustFit(tenant, task.type(), task.payload());
+  public void validate(TenantId tenant, TaskView task) {
+    validate(tenant, task.type(), task.payload());
   }
 
-  /** A schema may have changed since its tasks were created. */
-  public void mustStillFit(TenantId tenant, TaskView task) {
+  /** Validates the payload of an existing task, whose schema may have changed since. */
+  public void validateAgain(TenantId tenant, TaskView task) {
     try {
-      mustFit(tenant, task);
+      validate(tenant, task);
     } catch (ApiException e) {
       throw new ApiException(
           e.code(),
-          "the payload no longer fits the schema of its type, edit it first: " + e.detail(),
+          "the payload no longer matches the schema of its type; edit it first: " + e.detail(),
           e.errors());
     }
   }
@@ -69,19 +71,19 @@ public final class PayloadSchemas {
       @Nullable String payload,
       String pointer,
       CheckBudget budget,
-      ValidationErrors mistakes) {
+      ValidationErrors errors) {
     String schema = types.known(tenant, type).schema();
     if (schema == null) {
       return;
     }
-    Optional<PayloadSchema> made = compiled.of(tenant, type, schema);
-    if (made.isPresent()) {
-      made.get().check(payload, pointer, budget, mistakes);
-    } else { // accepted by an earlier release with other rules
-      mistakes.add(
+    Optional<PayloadSchema> found = compiled.of(tenant, type, schema);
+    if (found.isPresent()) {
+      found.get().check(payload, pointer, budget, errors);
+    } else { // accepted by an earlier version with other rules
+      errors.add(
           pointer,
           ErrorCode.INVALID_SCHEMA,
-          "cannot be checked: the schema of the type cannot be used, put the type again");
+          "cannot be validated: the schema of the type is not supported; update the type");
     }
   }
 }

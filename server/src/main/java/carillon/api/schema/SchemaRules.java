@@ -15,8 +15,8 @@ import java.util.Set;
 import tools.jackson.databind.JsonNode;
 
 /**
- * What we ask of a schema beyond that it is one: nothing is fetched, nothing refers to itself
- * without end, and it is of a bounded size.
+ * Rules for schemas in addition to the standard: no remote references, no infinite recursion, and a
+ * bounded size.
  */
 final class SchemaRules {
 
@@ -24,7 +24,7 @@ final class SchemaRules {
 
   private static final int MAX_SUBSCHEMAS = 2_000;
 
-  /** Of the programs of all patterns together; takes some megabytes. */
+  /** Instructions of all patterns together; they take some megabytes. */
   private static final int MAX_PATTERN_WEIGHT = 20_000;
 
   private static final Set<String> WITH_SCHEMA =
@@ -53,7 +53,7 @@ final class SchemaRules {
           "dependentSchemas",
           "dependencies");
 
-  /** Those that look at the same value again, not at a part of it. */
+  /** Keywords that apply to the same value again, not to a part of it. */
   private static final Set<String> IN_PLACE =
       Set.of(
           "allOf",
@@ -66,14 +66,14 @@ final class SchemaRules {
           "dependentSchemas",
           "dependencies");
 
-  /** Those that are gone through for each value, however little of it there is. */
-  private static final Set<String> GONE_THROUGH =
+  /** Keywords whose names are all read for each value, however small it is. */
+  private static final Set<String> READ_COMPLETELY =
       Set.of("properties", "patternProperties", "required", "dependentRequired", "dependencies");
 
   private final String pointer;
-  private final ValidationErrors mistakes;
+  private final ValidationErrors errors;
 
-  /** By the pointer of each subschema, those that look at the same value. */
+  /** By the pointer of each subschema, the subschemas that apply to the same value. */
   private final Map<String, List<String>> inPlace = new LinkedHashMap<>();
 
   private final Map<String, String> anchors = new HashMap<>();
@@ -82,45 +82,45 @@ final class SchemaRules {
   private long patternWeight;
 
   /**
-   * How large a schema is.
+   * The size of a schema.
    *
-   * @param widest names that its widest keyword has
-   * @param schemas subschemas, with itself
+   * @param widest number of names of its widest keyword
+   * @param schemas number of subschemas, including itself
    * @param patternWeight see {@link LinearPattern#weight}
    */
   record Size(int widest, int schemas, long patternWeight) {}
 
   private record Reference(String from, String keyword, String to) {}
 
-  private SchemaRules(String pointer, ValidationErrors mistakes) {
+  private SchemaRules(String pointer, ValidationErrors errors) {
     this.pointer = pointer;
-    this.mistakes = mistakes;
+    this.errors = errors;
   }
 
   /**
-   * Notes what is wrong with a schema that is valid by the book.
+   * Checks a schema that is valid by the standard, and adds its errors.
    *
-   * @param pointer where the schema is in the request
+   * @param pointer to the schema in the request
    */
-  static Size check(JsonNode schema, String pointer, ValidationErrors mistakes) {
-    SchemaRules rules = new SchemaRules(pointer, mistakes);
+  static Size check(JsonNode schema, String pointer, ValidationErrors errors) {
+    SchemaRules rules = new SchemaRules(pointer, errors);
     rules.visit(schema, "");
     rules.references.forEach(rules::resolve);
-    if (mistakes.none()) {
-      rules.refuseCircles();
+    if (errors.isEmpty()) {
+      rules.rejectCycles();
     }
     return new Size(rules.widest, rules.inPlace.size(), rules.patternWeight);
   }
 
-  /** The subschemas that look at the same value as the one there. */
-  private List<String> seenWith(String at) {
+  /** The subschemas that apply to the same value as the one at a pointer. */
+  private List<String> inPlaceOf(String at) {
     return inPlace.computeIfAbsent(at, _ -> new ArrayList<>());
   }
 
   private void visit(JsonNode schema, String at) {
-    seenWith(at);
+    inPlaceOf(at);
     if (inPlace.size() == MAX_SUBSCHEMAS + 1) {
-      wrong("", ErrorCode.INVALID_SCHEMA, "may have " + MAX_SUBSCHEMAS + " schemas in it");
+      wrong("", ErrorCode.INVALID_SCHEMA, "must have at most " + MAX_SUBSCHEMAS + " subschemas");
     }
     if (inPlace.size() > MAX_SUBSCHEMAS || !schema.isObject()) {
       return;
@@ -130,7 +130,7 @@ final class SchemaRules {
 
   private void visit(String at, String keyword, JsonNode value) {
     String here = at + "/" + escaped(keyword);
-    if (GONE_THROUGH.contains(keyword)) {
+    if (READ_COMPLETELY.contains(keyword)) {
       widest = Math.max(widest, value.size());
     }
     if (WITH_SCHEMA.contains(keyword)) {
@@ -144,16 +144,16 @@ final class SchemaRules {
     }
     switch (keyword) {
       case "$ref", "$dynamicRef" ->
-          references.add(new Reference(at, here, value.asString())); // one document: both the same
+          references.add(new Reference(at, here, value.asString())); // the same within one document
       case "$anchor", "$dynamicAnchor" -> anchors.put(value.asString(), at);
       case "$id" -> {
         if (!at.isEmpty()) {
-          wrong(here, ErrorCode.INVALID_SCHEMA, "can be set at the top only");
+          wrong(here, ErrorCode.INVALID_SCHEMA, "is only supported at the top level");
         }
       }
       case "$schema" -> {
         if (!value.asString().equals(DIALECT) && !value.asString().equals(DIALECT + "#")) {
-          wrong(here, ErrorCode.INVALID_SCHEMA, "must be " + DIALECT + ", or left out");
+          wrong(here, ErrorCode.INVALID_SCHEMA, "must be " + DIALECT + ", or be omitted");
         }
       }
       case "pattern" -> pattern(here, value.asString());
@@ -167,17 +167,17 @@ final class SchemaRules {
 
   private void child(String at, String keyword, JsonNode schema, String here) {
     if (!schema.isObject() && !schema.isBoolean()) {
-      return; // such as a list of names among the dependencies
+      return; // such as a list of names in dependencies
     }
     if (IN_PLACE.contains(keyword)) {
-      seenWith(at).add(here);
+      inPlaceOf(at).add(here);
     }
     visit(schema, here);
   }
 
   private void pattern(String here, String regex) {
     if (patternWeight > MAX_PATTERN_WEIGHT) {
-      return; // said already, and not worth the work
+      return; // already reported
     }
     try {
       LinearPattern.compile(regex);
@@ -190,10 +190,10 @@ final class SchemaRules {
       wrong(
           here,
           ErrorCode.INVALID_SCHEMA,
-          "is a pattern too many: with their repeats written out, the patterns of a schema may have"
-              + " about "
+          "the patterns of a schema must have at most about "
               + MAX_PATTERN_WEIGHT
-              + " characters; use fewer, or shorter repeats");
+              + " characters with their repeats written out; use fewer patterns or shorter"
+              + " repeats");
     }
   }
 
@@ -202,7 +202,7 @@ final class SchemaRules {
       wrong(
           reference.keyword(),
           ErrorCode.REMOTE_REF,
-          "must start with # and stay in this schema: nothing is fetched");
+          "must start with # and refer to this schema; nothing is fetched");
       return;
     }
     String fragment = decoded(reference.to().substring(1));
@@ -212,37 +212,37 @@ final class SchemaRules {
       wrong(
           reference.keyword(),
           ErrorCode.INVALID_SCHEMA,
-          "must be the place of a schema in this one");
+          "does not refer to a subschema of this schema");
       return;
     }
-    seenWith(reference.from()).add(target);
+    inPlaceOf(reference.from()).add(target);
   }
 
   private static String decoded(String fragment) {
     try {
       return URLDecoder.decode(fragment.replace("+", "%2B"), StandardCharsets.UTF_8);
     } catch (IllegalArgumentException e) {
-      return "/?"; // is nowhere
+      return "/?"; // refers to nothing
     }
   }
 
-  /** A schema that leads back to itself for the same value would be looked at for ever. */
-  private void refuseCircles() {
+  /** A schema that refers back to itself for the same value would never end. */
+  private void rejectCycles() {
     Set<String> ended = new HashSet<>();
     for (String start : inPlace.keySet()) {
-      if (leadsBack(start, new HashSet<>(), ended)) {
-        wrong(start, ErrorCode.INVALID_SCHEMA, "leads back to itself for the same value");
+      if (hasCycle(start, new HashSet<>(), ended)) {
+        wrong(start, ErrorCode.INVALID_SCHEMA, "refers back to itself for the same value");
         return;
       }
     }
   }
 
-  private boolean leadsBack(String at, Set<String> open, Set<String> ended) {
+  private boolean hasCycle(String at, Set<String> open, Set<String> ended) {
     if (!open.add(at)) {
       return true;
     }
     for (String next : inPlace.getOrDefault(at, List.of())) {
-      if (!ended.contains(next) && leadsBack(next, open, ended)) {
+      if (!ended.contains(next) && hasCycle(next, open, ended)) {
         return true;
       }
     }
@@ -262,6 +262,6 @@ final class SchemaRules {
         shown.append('/').append(Pointer.escape(part.replace("~1", "/").replace("~0", "~")));
       }
     }
-    mistakes.add(shown.toString(), code, message);
+    errors.add(shown.toString(), code, message);
   }
 }

@@ -1,4 +1,4 @@
-/** Checks payloads against the JSON Schemas of their types, in bounded time. */
+/** Validates payloads against the JSON Schemas of their types, in bounded time. */
 @NullMarked
 package carillon.api.schema;
 

@@ -68,7 +68,7 @@ public final class BrokerFields {
 
   private @Nullable Target read(
       Fields fields, BrokerName.Kind kind, Target.@Nullable DepthLimit depth, Grants grants) {
-    int before = fields.mistakes().count();
+    int before = fields.errors().count();
     String cluster = cluster(fields, kind, grants);
     Target.Complete given = fields.choice("complete", Target.Complete.class, Target.Complete::text);
     Target.Complete complete = given == null ? Target.Complete.ON_REPORT : given;
@@ -78,12 +78,12 @@ public final class BrokerFields {
           case RABBITMQ -> rabbit(fields, cluster, complete, depth);
         };
     fields.done();
-    if (target == null || fields.mistakes().count() > before) {
+    if (target == null || fields.errors().count() > before) {
       return null;
     }
     for (HttpTargetRules.Problem problem : rules.check(target, grants)) {
       fields
-          .mistakes()
+          .errors()
           .add(new FieldError(fields.at(problem.field()), problem.code(), problem.message()));
     }
     return target;

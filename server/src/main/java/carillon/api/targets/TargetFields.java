@@ -71,7 +71,7 @@ public final class TargetFields {
     try {
       HiddenValues.keep(name, target, null);
     } catch (HiddenValues.Unknown e) {
-      e.problems().forEach(problem -> parent.mistakes().add(error(parent.at(""), problem)));
+      e.problems().forEach(problem -> parent.errors().add(error(parent.at(""), problem)));
     }
   }
 
@@ -80,9 +80,9 @@ public final class TargetFields {
     try {
       return change.get();
     } catch (HiddenValues.Unknown e) {
-      ValidationErrors mistakes = new ValidationErrors();
-      e.problems().forEach(problem -> mistakes.add(error("/", problem)));
-      mistakes.refuse();
+      ValidationErrors errors = new ValidationErrors();
+      e.problems().forEach(problem -> errors.add(error("/", problem)));
+      errors.throwIfAny();
       throw e;
     }
   }
@@ -107,12 +107,12 @@ public final class TargetFields {
 
   /** Callbacks go to HTTP targets only: a worker that pulls can query the task. */
   public @Nullable Target http(Fields parent, String name) {
-    int before = parent.mistakes().count();
+    int before = parent.errors().count();
     Target target = read(parent, name, (_, _) -> null);
     if (target instanceof Target.Http) {
       return target;
     }
-    if (parent.has(name) && parent.mistakes().count() == before) {
+    if (parent.has(name) && parent.errors().count() == before) {
       parent.wrong(name, ErrorCode.INVALID_VALUE, "must be an http target");
     }
     return null;
@@ -179,7 +179,7 @@ public final class TargetFields {
             asWritten(http, secretHeaders, headers),
             body,
             timeout);
-    rules.check(target).forEach(problem -> http.mistakes().add(error(http.at(""), problem)));
+    rules.check(target).forEach(problem -> http.errors().add(error(http.at(""), problem)));
     return target;
   }
 
@@ -191,7 +191,7 @@ public final class TargetFields {
       String name = names.get(i);
       headers.keySet().stream().filter(name::equalsIgnoreCase).forEach(written::add);
       if (headers.keySet().stream().noneMatch(name::equalsIgnoreCase)) {
-        http.mistakes()
+        http.errors()
             .add(
                 http.at("secretHeaders") + "/" + i,
                 ErrorCode.INVALID_VALUE,

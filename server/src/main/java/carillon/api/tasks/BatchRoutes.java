@@ -35,13 +35,14 @@ public final class BatchRoutes {
   private final Tasks tasks;
   private final TaskFields reader;
   private final PayloadSchemas schemas;
-  private final Idempotency once;
+  private final Idempotency idempotency;
 
-  public BatchRoutes(Tasks tasks, TaskFields reader, PayloadSchemas schemas, Idempotency once) {
+  public BatchRoutes(
+      Tasks tasks, TaskFields reader, PayloadSchemas schemas, Idempotency idempotency) {
     this.tasks = tasks;
     this.reader = reader;
     this.schemas = schemas;
-    this.once = once;
+    this.idempotency = idempotency;
   }
 
   public List<Endpoint> endpoints() {
@@ -58,15 +59,15 @@ public final class BatchRoutes {
       if (!isRepeatable) {
         batch.refuse();
       }
-      ValidationErrors misfits =
-          batch.mistakes.none() // before there is a transaction to idle
-              ? schemas.misfits(call.tenant(), batch.tasks)
+      ValidationErrors schemaErrors =
+          batch.errors.isEmpty() // before there is a transaction to idle
+              ? schemas.findErrors(call.tenant(), batch.tasks)
               : new ValidationErrors();
-      return once.run(
+      return idempotency.run(
           call,
           tx -> {
             batch.refuse(); // only now: a repeat is answered as before, whatever changed
-            misfits.refuse();
+            schemaErrors.throwIfAny();
             return created(
                 TenantFull.pointingTo(
                     i -> "/tasks/" + i + "/type",
@@ -92,7 +93,7 @@ public final class BatchRoutes {
     private final boolean isRepeatable; // then all of it is read: it may be a repeat
     private final BodyMemory.Held values;
     private final PackedTasks tasks;
-    private final ValidationErrors mistakes = new ValidationErrors();
+    private final ValidationErrors errors = new ValidationErrors();
     private @Nullable String forbidden; // a type that the caller may not touch
     private int lines;
     private int count;
@@ -141,7 +142,7 @@ public final class BatchRoutes {
         throw ValidationErrors.one(
             new FieldError(pointer, ErrorCode.INVALID_TYPE.code(), "must be an object"));
       }
-      Fields fields = new Fields(object, pointer, mistakes);
+      Fields fields = new Fields(object, pointer, errors);
       NewTask task = reader.read(fields, caller.grants());
       if (task.uniqueFor() != null) {
         fields.wrong("unique", ErrorCode.INVALID_VALUE, "is not possible in a batch");
@@ -150,19 +151,19 @@ public final class BatchRoutes {
         body.share().mustHold(TASKS_AT_ONCE * BYTES_PER_TASK);
       }
       count++;
-      if (mistakes.none()) {
+      if (errors.isEmpty()) {
         tasks.add(task);
-        forbidden = forbidden == null && !caller.mayTouch(task.type()) ? task.type() : forbidden;
-      } else if (mistakes.isFull() && !isRepeatable) {
-        mistakes.refuse();
+        forbidden = forbidden == null && !caller.hasAccess(task.type()) ? task.type() : forbidden;
+      } else if (errors.isFull() && !isRepeatable) {
+        errors.throwIfAny();
       }
     }
 
     /** Throws what is wrong with what was read, or with who sends it. */
     void refuse() {
-      mistakes.refuse();
+      errors.throwIfAny();
       if (forbidden != null) {
-        caller.mustBeAllowed(forbidden);
+        caller.requireAccess(forbidden);
       }
     }
 

@@ -30,13 +30,13 @@ import tools.jackson.databind.node.ObjectNode;
 public final class BulkRoutes {
 
   private final Tasks tasks;
-  private final Idempotency once;
-  private final Paging lists;
+  private final Idempotency idempotency;
+  private final Paging paging;
 
-  public BulkRoutes(Tasks tasks, Idempotency once, Paging lists) {
+  public BulkRoutes(Tasks tasks, Idempotency idempotency, Paging paging) {
     this.tasks = tasks;
-    this.once = once;
-    this.lists = lists;
+    this.idempotency = idempotency;
+    this.paging = paging;
   }
 
   public List<Endpoint> endpoints() {
@@ -73,7 +73,7 @@ public final class BulkRoutes {
 
   /** All partitions are walked over, and a transaction that has met a dropped one is lost. */
   private Answer walk(Call call, Function<Tx, Answer> work) {
-    return Partitions.whileTheyChange(() -> once.run(call, work));
+    return Partitions.whileTheyChange(() -> idempotency.run(call, work));
   }
 
   private static Answer counted(Tasks.Count count, String what) {
@@ -106,7 +106,7 @@ public final class BulkRoutes {
     BulkResult.Place next = result.next();
     if (next != null) {
       String place = next.partition().day() + " " + next.lane() + " " + next.readyAt();
-      node.put("nextCursor", lists.cursor(call, call.path(), place));
+      node.put("nextCursor", paging.cursor(call, call.path(), place));
     }
     return Answer.json(200, node);
   }
@@ -130,13 +130,13 @@ public final class BulkRoutes {
     String cursor = fields.text("cursor", TaskRoutes.MAX_TEXT);
     TaskFilter filter = filter(fields, states);
     fields.done();
-    if (filter.equals(TaskFilter.ALL) && fields.mistakes().none()) {
+    if (filter.equals(TaskFilter.ALL) && fields.errors().isEmpty()) {
       throw new ApiException(
           ErrorCode.FILTER_REQUIRED, "say which tasks: type, status, key, schedule, dueAfter, ...");
     }
-    fields.mistakes().refuse();
+    fields.errors().throwIfAny();
     String type = TaskRoutes.oneType(call.caller(), filter.type());
-    BulkResult.Place from = lists.start(call, call.path(), cursor, BulkRoutes::place);
+    BulkResult.Place from = paging.start(call, call.path(), cursor, BulkRoutes::place);
     return new Asked(filter.ofType(type), from, isDryRun);
   }
 

@@ -59,7 +59,7 @@ public final class TaskFields {
     this.clock = clock;
   }
 
-  /** The task, meaningful only if no mistakes were found. */
+  /** The task, meaningful only if no errors were found. */
   NewTask read(Fields fields, Grants grants) {
     Instant now = clock.instant();
     Instant horizon = now.plus(Limits.HORIZON);

@@ -44,13 +44,13 @@ public final class TaskListRoutes {
   private final Tasks tasks;
   private final Schedules schedules;
   private final DatabaseGate database;
-  private final Paging lists;
+  private final Paging paging;
 
-  public TaskListRoutes(Tasks tasks, Schedules schedules, DatabaseGate database, Paging lists) {
+  public TaskListRoutes(Tasks tasks, Schedules schedules, DatabaseGate database, Paging paging) {
     this.tasks = tasks;
     this.schedules = schedules;
     this.database = database;
-    this.lists = lists;
+    this.paging = paging;
   }
 
   public List<Endpoint> endpoints() {
@@ -59,7 +59,7 @@ public final class TaskListRoutes {
 
   private Answer list(Call call) {
     TaskFilter filter = filter(call);
-    Place start = lists.start(call, Place::parse);
+    Place start = paging.start(call, Place::parse);
     // Few tasks have one key, so that is the shorter way where both are asked for.
     boolean isOfSchedule =
         filter.schedule() != null
@@ -107,7 +107,7 @@ public final class TaskListRoutes {
             start == null ? null : start.task(),
             (some, from) -> database.use(() -> tasks.list(call.tenant(), filter, some, from, full)),
             LargePages::bytes);
-    return lists.answer(
+    return paging.answer(
         call, json(page.items(), full), page.next() == null ? null : page.next().toString());
   }
 
@@ -130,7 +130,8 @@ public final class TaskListRoutes {
               LargePages::bytes);
       RecordedFire.Position next = page.next();
       return Optional.of(
-          lists.answer(call, json(page.items(), full), next == null ? null : FirePlace.text(next)));
+          paging.answer(
+              call, json(page.items(), full), next == null ? null : FirePlace.text(next)));
     } catch (NoSchedule e) {
       return Optional.empty();
     }

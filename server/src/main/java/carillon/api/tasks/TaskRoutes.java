@@ -45,22 +45,22 @@ public final class TaskRoutes {
   private final TaskFields reader;
   private final PayloadSchemas schemas;
   private final DatabaseGate database;
-  private final Idempotency once;
-  private final Paging lists;
+  private final Idempotency idempotency;
+  private final Paging paging;
 
   public TaskRoutes(
       Tasks tasks,
       TaskFields reader,
       PayloadSchemas schemas,
       DatabaseGate database,
-      Idempotency once,
-      Paging lists) {
+      Idempotency idempotency,
+      Paging paging) {
     this.tasks = tasks;
     this.reader = reader;
     this.schemas = schemas;
     this.database = database;
-    this.once = once;
-    this.lists = lists;
+    this.idempotency = idempotency;
+    this.paging = paging;
   }
 
   public List<Endpoint> endpoints() {
@@ -79,7 +79,7 @@ public final class TaskRoutes {
     Fields fields = call.fields();
     NewTask task = reader.read(fields, call.caller().grants());
     if (call.idempotencyKey() == null) {
-      mustBeRight(call, fields, task);
+      requireValid(call, fields, task);
       if (task.uniqueFor() == null) {
         return created(
             task,
@@ -87,19 +87,19 @@ public final class TaskRoutes {
                 "/type", () -> database.together(() -> tasks.create(call.tenant(), task))));
       }
     }
-    return once.run(
+    return idempotency.run(
         call,
         tx -> {
-          mustBeRight(call, fields, task); // a repeat is answered as before, whatever changed
+          requireValid(call, fields, task); // a repeat is answered as before, whatever changed
           return created(
               task, TenantFull.pointingTo("/type", () -> tasks.create(tx, call.tenant(), task)));
         });
   }
 
-  private void mustBeRight(Call call, Fields fields, NewTask task) {
-    fields.mistakes().refuse();
-    call.caller().mustBeAllowed(task.type());
-    schemas.mustFit(call.tenant(), task);
+  private void requireValid(Call call, Fields fields, NewTask task) {
+    fields.errors().throwIfAny();
+    call.caller().requireAccess(task.type());
+    schemas.validate(call.tenant(), task);
   }
 
   private static Answer created(NewTask task, CreateResult result) {
@@ -126,13 +126,14 @@ public final class TaskRoutes {
     TaskId id = call.taskId();
     TaskStory story =
         database.use(() -> tasks.story(call.tenant(), id)).orElseThrow(TaskRoutes::notFound);
-    if (!call.caller().mayTouch(story.task().type())) {
+    if (!call.caller().hasAccess(story.task().type())) {
       throw notFound();
     }
     ObjectNode node = TaskJson.of(story);
-    node.put("attemptsCursor", lists.cursor(call, attemptsOf(id), text(story.olderAttempts())));
+    node.put("attemptsCursor", paging.cursor(call, attemptsOf(id), text(story.olderAttempts())));
     node.put(
-        "transitionsCursor", lists.cursor(call, transitionsOf(id), text(story.olderTransitions())));
+        "transitionsCursor",
+        paging.cursor(call, transitionsOf(id), text(story.olderTransitions())));
     return Answer.json(200, node).withVersion(story.task().version());
   }
 
@@ -156,7 +157,7 @@ public final class TaskRoutes {
     TaskView task = readable(call);
     int limit = call.query().limit();
     String path = attemptsOf(task.id());
-    Integer before = lists.start(call, path, Integer::valueOf);
+    Integer before = paging.start(call, path, Integer::valueOf);
     Page<TaskStory.Attempt, Integer> page =
         LargePages.read(
             call,
@@ -167,14 +168,14 @@ public final class TaskRoutes {
             LargePages::bytes);
     List<ObjectNode> items =
         page.items().stream().map(attempt -> TaskJson.of(task.id(), attempt)).toList();
-    return lists.answer(call, path, items, text(page.next()));
+    return paging.answer(call, path, items, text(page.next()));
   }
 
   private Answer transitions(Call call) {
     TaskView task = readable(call);
     int limit = call.query().limit();
     String path = transitionsOf(task.id());
-    TaskStory.Moment before = lists.start(call, path, TaskRoutes::moment);
+    TaskStory.Moment before = paging.start(call, path, TaskRoutes::moment);
     Page<TaskStory.Transition, TaskStory.Moment> page =
         database.use(() -> tasks.transitions(call.tenant(), task, limit, before));
     List<ObjectNode> items = new ArrayList<>();
@@ -182,7 +183,7 @@ public final class TaskRoutes {
     if (page.next() == null) {
       items.add(TaskJson.creation(task));
     }
-    return lists.answer(call, path, items, text(page.next()));
+    return paging.answer(call, path, items, text(page.next()));
   }
 
   /** Only we seal cursors, so this is what {@link #text} wrote. */
@@ -195,14 +196,14 @@ public final class TaskRoutes {
     TaskId id = call.taskId();
     return database
         .use(() -> tasks.find(call.tenant(), id))
-        .filter(task -> call.caller().mayTouch(task.type()))
+        .filter(task -> call.caller().hasAccess(task.type()))
         .orElseThrow(TaskRoutes::notFound);
   }
 
   /** A key that is limited to types must say which one it looks at, unless it has only one. */
   public static @Nullable String oneType(Caller caller, @Nullable String asked) {
     if (asked != null) {
-      caller.mustBeAllowed(asked);
+      caller.requireAccess(asked);
       return asked;
     }
     return switch (caller.types().size()) {
@@ -219,7 +220,7 @@ public final class TaskRoutes {
     Call.IfMatch ifMatch = call.ifMatch();
     Fields fields = call.fields();
     TaskPatch patch = reader.patch(fields, call.caller().grants());
-    fields.mistakes().refuse();
+    fields.errors().throwIfAny();
     Caller caller = call.caller();
     ChangeResult result =
         TargetFields.keeping(
@@ -239,7 +240,7 @@ public final class TaskRoutes {
                                       ifMatch.version()));
                       if (patch.payload() != null
                           && made instanceof ChangeResult.Changed(var task)) {
-                        schemas.mustFit(call.tenant(), task); // what throws here is not committed
+                        schemas.validate(call.tenant(), task); // what throws here is not committed
                       }
                       return made;
                     }));
@@ -272,7 +273,7 @@ public final class TaskRoutes {
         (tx, id, version) -> {
           ChangeResult result = tasks.redrive(tx, call.tenant(), id, call.caller().who(), version);
           if (result instanceof ChangeResult.Changed(var task)) {
-            schemas.mustStillFit(call.tenant(), task); // what throws here is not committed
+            schemas.validateAgain(call.tenant(), task); // what throws here is not committed
           }
           return changed(result, ErrorCode.WRONG_STATE, "only DEAD tasks can be redriven");
         });
@@ -291,11 +292,11 @@ public final class TaskRoutes {
       // A task never changes its type, so this need not be in the transaction.
       TaskView task =
           database.use(() -> tasks.find(call.tenant(), id)).orElseThrow(TaskRoutes::notFound);
-      if (!call.caller().mayTouch(task.type())) {
+      if (!call.caller().hasAccess(task.type())) {
         throw notFound();
       }
     }
-    return once.run(call, tx -> change.make(tx, id, ifMatch.version()));
+    return idempotency.run(call, tx -> change.make(tx, id, ifMatch.version()));
   }
 
   private static Answer changed(ChangeResult result, ErrorCode wrongState, String why) {

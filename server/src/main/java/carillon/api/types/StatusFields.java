@@ -10,11 +10,11 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 
-/** Reads which statuses of a target mean success, another try, or death. */
+/** Reads which status codes of a target mean success, retry or dead. */
 final class StatusFields {
 
   private static final String RULE =
-      "must be a status from 100 to 599, or some of them as \"5xx\" or \"500-503\"";
+      "must be a status code from 100 to 599, or a range such as \"5xx\" or \"500-503\"";
 
   private StatusFields() {}
 
@@ -22,9 +22,9 @@ final class StatusFields {
     List<Range> success = ranges(fields, "successCodes");
     List<Range> retry = ranges(fields, "retryCodes");
     List<Range> dead = ranges(fields, "deadCodes");
-    refuseShared(fields, "retryCodes", retry, "successCodes", success);
-    refuseShared(fields, "deadCodes", dead, "successCodes", success);
-    refuseShared(fields, "deadCodes", dead, "retryCodes", retry);
+    rejectShared(fields, "retryCodes", retry, "successCodes", success);
+    rejectShared(fields, "deadCodes", dead, "successCodes", success);
+    rejectShared(fields, "deadCodes", dead, "retryCodes", retry);
     return new StatusRules(success, retry, dead);
   }
 
@@ -35,7 +35,7 @@ final class StatusFields {
       String here = fields.at(name) + "/" + i;
       range(items.get(i))
           .ifPresentOrElse(
-              ranges::add, () -> fields.mistakes().add(here, ErrorCode.INVALID_VALUE, RULE));
+              ranges::add, () -> fields.errors().add(here, ErrorCode.INVALID_VALUE, RULE));
     }
     return ranges;
   }
@@ -49,7 +49,7 @@ final class StatusFields {
     };
   }
 
-  private static void refuseShared(
+  private static void rejectShared(
       Fields fields, String name, List<Range> ranges, String otherName, List<Range> others) {
     for (Range range : ranges) {
       for (Range other : others) {
@@ -58,7 +58,10 @@ final class StatusFields {
           fields.wrong(
               name,
               ErrorCode.EXCLUSIVE_FIELDS,
-              shared.get() + " is in " + otherName + " too; a status can be in one list only");
+              shared.get()
+                  + " is also in "
+                  + otherName
+                  + "; a status code can be in only one list");
           return;
         }
       }

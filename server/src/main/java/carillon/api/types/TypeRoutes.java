@@ -34,7 +34,7 @@ import tools.jackson.databind.node.JsonNodeFactory;
 import tools.jackson.databind.node.ObjectNode;
 import tools.jackson.databind.util.RawValue;
 
-/** Configures, shows, pauses and removes task types. */
+/** Configures, shows, pauses and deletes task types. */
 public final class TypeRoutes {
 
   private static final int MAX_SLICES = 64;
@@ -48,16 +48,20 @@ public final class TypeRoutes {
   private final Types types;
   private final TargetFields targets;
   private final DatabaseGate database;
-  private final Idempotency once;
-  private final Paging lists;
+  private final Idempotency idempotency;
+  private final Paging paging;
 
   public TypeRoutes(
-      Types types, TargetFields targets, DatabaseGate database, Idempotency once, Paging lists) {
+      Types types,
+      TargetFields targets,
+      DatabaseGate database,
+      Idempotency idempotency,
+      Paging paging) {
     this.types = types;
     this.targets = targets;
     this.database = database;
-    this.once = once;
-    this.lists = lists;
+    this.idempotency = idempotency;
+    this.paging = paging;
   }
 
   public List<Endpoint> endpoints() {
@@ -74,21 +78,21 @@ public final class TypeRoutes {
 
   private Answer list(Call call) {
     int limit = call.query().limit();
-    String after = lists.start(call, text -> text);
+    String after = paging.start(call, text -> text);
     Page<TaskType, String> page = database.use(() -> types.list(call.tenant(), limit, after));
     List<ObjectNode> visible =
         page.items().stream()
-            .filter(type -> call.caller().mayTouch(type.name()))
+            .filter(type -> call.caller().hasAccess(type.name()))
             .map(TypeRoutes::json)
             .toList();
-    return lists.answer(call, visible, page.next());
+    return paging.answer(call, visible, page.next());
   }
 
   private Answer show(Call call) {
     String name = name(call);
     TaskType type =
         database.use(() -> types.find(call.tenant(), name)).orElseThrow(TypeRoutes::notFound);
-    if (!call.caller().mayTouch(name)) {
+    if (!call.caller().hasAccess(name)) {
       throw notFound();
     }
     return Answer.json(200, withSchema(type)).withVersion(type.version());
@@ -101,15 +105,15 @@ public final class TypeRoutes {
     Types.Settings settings = settings(fields, name, call.caller().grants());
     if (fields.hasAny(READ_ONLY)) {
       Optional<TaskType> now = database.use(() -> types.find(call.tenant(), name));
-      fields.mustStay(READ_ONLY, now.map(TypeRoutes::json).orElse(null));
+      fields.requireUnchanged(READ_ONLY, now.map(TypeRoutes::json).orElse(null));
     }
-    fields.mistakes().refuse();
+    fields.errors().throwIfAny();
     return database.use(
         () -> {
           if (ifMatch.mustExist()
               && ifMatch.version() == null
               && types.find(call.tenant(), name).isEmpty()) {
-            throw new ApiException(ErrorCode.STALE_VERSION, "there is no such type");
+            throw new ApiException(ErrorCode.STALE_VERSION, "unknown type");
           }
           String who = call.caller().who();
           return changed(
@@ -138,21 +142,22 @@ public final class TypeRoutes {
     return settings;
   }
 
-  /** Kept byte for byte; null takes it away. */
+  /** Stored byte for byte; null removes it. */
   private static @Nullable String schema(Fields fields) {
     String schema = fields.raw("schema");
     if (schema == null || schema.equals("null")) {
       return null;
     }
     if (schema.getBytes(StandardCharsets.UTF_8).length > Limits.SCHEMA_BYTES) {
-      fields.wrong("schema", ErrorCode.TOO_LONG, "may have " + Limits.SCHEMA_BYTES + " bytes");
+      fields.wrong(
+          "schema", ErrorCode.TOO_LONG, "must have at most " + Limits.SCHEMA_BYTES + " bytes");
       return null;
     }
-    PayloadSchema.compile(schema, fields.at("schema"), fields.mistakes());
+    PayloadSchema.compile(schema, fields.at("schema"), fields.errors());
     return schema;
   }
 
-  /** As Standard Webhooks writes them: base64 of 24 to 64 random bytes after {@code whsec_}. */
+  /** In the format of Standard Webhooks: {@code whsec_} and the base64 of 24 to 64 random bytes. */
   private static @Nullable SigningSecret secret(Fields fields) {
     String text = fields.string("signingSecret");
     if (text == null) {
@@ -165,12 +170,12 @@ public final class TypeRoutes {
         return new SigningSecret(bytes);
       }
     } catch (IllegalArgumentException e) {
-      // Not base64: the same answer as for a wrong length.
+      // Not base64: the same error as for a wrong length.
     }
     fields.wrong(
         "signingSecret",
         ErrorCode.INVALID_VALUE,
-        "must be whsec_ and the base64 of 24 to 64 random bytes");
+        "must be whsec_ followed by the base64 of 24 to 64 random bytes");
     return null;
   }
 
@@ -185,7 +190,7 @@ public final class TypeRoutes {
   private Answer setPaused(Call call, boolean paused) {
     String name = name(call);
     call.noFields();
-    return once.run(
+    return idempotency.run(
         call, tx -> changed(types.setPaused(tx, call.tenant(), name, paused, call.caller().who())));
   }
 
@@ -200,16 +205,16 @@ public final class TypeRoutes {
       case Types.Result.NotFound() -> throw notFound();
       case Types.Result.StaleVersion(var type) ->
           throw new ApiException(
-              ErrorCode.STALE_VERSION, "the type has version " + type.version() + " by now");
+              ErrorCode.STALE_VERSION,
+              "the type has changed; its current version is " + type.version());
       case Types.Result.LiveTasks() ->
-          throw new ApiException(
-              ErrorCode.TYPE_IN_USE, "the type still has tasks that wait or run");
+          throw new ApiException(ErrorCode.TYPE_IN_USE, "the type has pending or running tasks");
       case Types.Result.NamedBySchedule(var schedule) ->
           throw new ApiException(
               ErrorCode.TYPE_IN_USE,
               "schedule "
                   + schedule
-                  + " makes tasks of this type: give it another one or delete it first");
+                  + " creates tasks of this type; change its type or delete it first");
     };
   }
 
@@ -217,7 +222,8 @@ public final class TypeRoutes {
     String name = call.parameter("name");
     if (!Fields.TYPE_NAME.matcher(name).matches()) {
       throw new ApiException(
-          ErrorCode.INVALID_ID, Echo.of(name) + " is not a type's name: " + Fields.TYPE_NAME);
+          ErrorCode.INVALID_ID,
+          Echo.of(name) + " is not the name of a type; it must match " + Fields.TYPE_NAME);
     }
     return name;
   }
@@ -240,7 +246,7 @@ public final class TypeRoutes {
     return node;
   }
 
-  /** Schemas are left out of lists, as payloads are. */
+  /** Lists omit schemas, like payloads. */
   private static ObjectNode withSchema(TaskType type) {
     ObjectNode node = json(type);
     if (type.schema() == null) {
@@ -255,6 +261,6 @@ public final class TypeRoutes {
   }
 
   private static ApiException notFound() {
-    return new ApiException(ErrorCode.NOT_FOUND, "there is no such type");
+    return new ApiException(ErrorCode.NOT_FOUND, "unknown type");
   }
 }

@@ -13,7 +13,7 @@ import java.util.Map;
 import java.util.zip.GZIPOutputStream;
 import org.jspecify.annotations.Nullable;
 
-/** A file of the dashboard: read and packed once, when it is first asked for. */
+/** A file of the dashboard: read and compressed once, at the first request. */
 final class UiFile {
 
   private final String resource;
@@ -25,27 +25,26 @@ final class UiFile {
     this.contentType = contentType;
   }
 
-  /** What is sent, plain and packed; and what of it is sent to who has it already. */
-  private record Ready(Form plain, Form packed) {}
+  private record Ready(Form plain, Form compressed) {}
 
   private record Form(String tag, Answer full, Answer notModified) {}
 
   Answer answer(Call call) {
     Ready found = ready;
     if (found == null) {
-      found = make(); // two that ask at once make the same
+      found = load(); // two concurrent requests load the same
       ready = found;
     }
-    Form form = call.accepts("gzip") ? found.packed() : found.plain();
+    Form form = call.accepts("gzip") ? found.compressed() : found.plain();
     return call.hasAlready(form.tag()) ? form.notModified() : form.full();
   }
 
-  private Ready make() {
+  private Ready load() {
     byte[] bytes = read(resource);
     String hash = HexFormat.of().formatHex(KeyText.sha256().digest(bytes), 0, 12);
     return new Ready(
         form(bytes, "\"" + hash + "\"", Map.of()),
-        form(packed(bytes), "\"" + hash + "-gzip\"", Map.of("Content-Encoding", "gzip")));
+        form(compressed(bytes), "\"" + hash + "-gzip\"", Map.of("Content-Encoding", "gzip")));
   }
 
   private Form form(byte[] bytes, String tag, Map<String, String> encoding) {
@@ -60,20 +59,20 @@ final class UiFile {
     return new Form(tag, full, notModified);
   }
 
-  private static byte[] packed(byte[] bytes) {
-    var packed = new ByteArrayOutputStream(bytes.length / 2);
-    try (var gzip = new GZIPOutputStream(packed)) {
+  private static byte[] compressed(byte[] bytes) {
+    var compressed = new ByteArrayOutputStream(bytes.length / 2);
+    try (var gzip = new GZIPOutputStream(compressed)) {
       gzip.write(bytes);
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
-    return packed.toByteArray();
+    return compressed.toByteArray();
   }
 
   static byte[] read(String resource) {
     try (InputStream in = UiFile.class.getResourceAsStream(resource)) {
       if (in == null) {
-        throw new IllegalStateException("the class path has no " + resource);
+        throw new IllegalStateException("missing resource " + resource);
       }
       return in.readAllBytes();
     } catch (IOException e) {

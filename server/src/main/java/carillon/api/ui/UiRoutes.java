@@ -29,8 +29,8 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
- * Serves the dashboard: its own files and those of its libraries, from a table that is filled at
- * start. A request's path is looked up there and never reaches the class path.
+ * Serves the files of the dashboard and its libraries from a table that is filled at startup. The
+ * path of a request is looked up there and never reaches the class path.
  */
 public final class UiRoutes {
 
@@ -43,7 +43,7 @@ public final class UiRoutes {
           "css", "text/css; charset=utf-8",
           "svg", "image/svg+xml");
 
-  /** A library, where its files lie in its package, and which of them are served. */
+  /** A library, the directory of its files in its package, and the files that are served. */
   private record Library(String name, String artifact, String directory, List<String> files) {}
 
   private static final List<Library> LIBRARIES =
@@ -85,7 +85,7 @@ public final class UiRoutes {
   private final Map<String, UiFile> files = new HashMap<>();
 
   public UiRoutes() {
-    ownFiles().stream().filter(UiRoutes::isPart).forEach(name -> add(name, "/ui/" + name));
+    ownFiles().stream().filter(UiRoutes::isAsset).forEach(name -> add(name, "/ui/" + name));
     for (Library library : LIBRARIES) {
       String root =
           "/META-INF/resources/webjars/" + library.artifact() + "/" + version(library) + "/";
@@ -95,7 +95,7 @@ public final class UiRoutes {
     }
   }
 
-  /** The names of all files below /ui, in the jar or in the directory that a test runs from. */
+  /** The names of all files below /ui, in the jar or, in tests, in a directory. */
   private static List<String> ownFiles() {
     URL index = Objects.requireNonNull(UiRoutes.class.getResource(INDEX), INDEX);
     try {
@@ -111,7 +111,7 @@ public final class UiRoutes {
 
   private static List<String> filesInJar(JarURLConnection connection) throws IOException {
     String root = "ui/";
-    connection.setUseCaches(false); // a cached one would stay open
+    connection.setUseCaches(false); // a cached connection would stay open
     try (JarFile jar = connection.getJarFile()) {
       return jar.stream()
           .map(JarEntry::getName)
@@ -130,8 +130,8 @@ public final class UiRoutes {
     }
   }
 
-  /** Pages have routes of their own. */
-  private static boolean isPart(String name) {
+  /** Pages have their own routes. */
+  private static boolean isAsset(String name) {
     return name.endsWith(".js") || name.endsWith(".css") || name.endsWith(".svg");
   }
 
@@ -144,7 +144,7 @@ public final class UiRoutes {
     return CONTENT_TYPES.getOrDefault(extension, "application/octet-stream");
   }
 
-  /** Said by the package itself, so that it stands in the pom only. */
+  /** Read from the package itself, so that only the pom has the version. */
   private static String version(Library library) {
     Properties properties = new Properties();
     byte[] text =
@@ -188,8 +188,7 @@ public final class UiRoutes {
   }
 
   /**
-   * Only our own files, the import map as it is, and no text that becomes markup but by lit's
-   * templates.
+   * Allows only our own files and the import map of the page, and markup only from lit's templates.
    */
   private static String policy(String page) {
     Matcher map = IMPORT_MAP.matcher(page);

@@ -40,16 +40,16 @@ public final class WorkRoutes {
   private static final Duration RETRY_AFTER_MAX = Duration.ofHours(24);
 
   private final PullQueue queue;
-  private final Idempotency once;
+  private final Idempotency idempotency;
   private final BooleanSupplier stopping;
   private final Set<Waiting> waiting = ConcurrentHashMap.newKeySet();
 
   /**
    * @param stopping ends waiting for work early
    */
-  public WorkRoutes(PullQueue queue, Idempotency once, BooleanSupplier stopping) {
+  public WorkRoutes(PullQueue queue, Idempotency idempotency, BooleanSupplier stopping) {
     this.queue = queue;
-    this.once = once;
+    this.idempotency = idempotency;
     this.stopping = stopping;
   }
 
@@ -99,7 +99,7 @@ public final class WorkRoutes {
     long deadline = System.nanoTime() + claim.patience().toNanos();
     while (true) {
       Optional<Answer> answer =
-          once.attempt(
+          idempotency.attempt(
               call,
               tx -> {
                 List<ClaimedTask> tasks =
@@ -128,7 +128,7 @@ public final class WorkRoutes {
     Fields fields = call.fields();
     String worker = fields.required("worker", fields.text("worker", MAX_NAME));
     fields.done();
-    fields.mistakes().refuse();
+    fields.errors().throwIfAny();
     int ended = 0;
     for (Waiting each : waiting) {
       if (worker != null && each.isOf(call, worker)) {
@@ -159,8 +159,8 @@ public final class WorkRoutes {
     String worker = fields.text("worker", MAX_NAME);
     Duration lease = fields.duration("lease", Limits.LEASE_MIN, Limits.LEASE_MAX);
     fields.done();
-    fields.mistakes().refuse();
-    types.forEach(call.caller()::mustBeAllowed);
+    fields.errors().throwIfAny();
+    types.forEach(call.caller()::requireAccess);
     return new Claim(
         types.stream().distinct().toList(),
         max == null ? 1 : max,
@@ -186,8 +186,8 @@ public final class WorkRoutes {
       }
     }
     fields.done();
-    fields.mistakes().refuse();
-    return once.run(
+    fields.errors().throwIfAny();
+    return idempotency.run(
         call,
         tx -> {
           List<Boolean> accepted =
@@ -255,13 +255,13 @@ public final class WorkRoutes {
     }
     Duration length = fields.duration("lease", Limits.LEASE_MIN, Limits.LEASE_MAX);
     fields.done();
-    fields.mistakes().refuse();
-    return once.run(
+    fields.errors().throwIfAny();
+    return idempotency.run(
         call,
         tx ->
             renewed(
                 renewals,
-                queue.renew(tx, call.tenant(), renewals, call.caller()::mayTouch, length)));
+                queue.renew(tx, call.tenant(), renewals, call.caller()::hasAccess, length)));
   }
 
   private static Answer renewed(
@@ -282,7 +282,7 @@ public final class WorkRoutes {
   private static List<Fields> some(Fields fields, String name) {
     List<Fields> items = fields.objects(name, Limits.CLAIM_TASKS);
     fields.required(name, items);
-    if (items.isEmpty() && fields.mistakes().none()) {
+    if (items.isEmpty() && fields.errors().isEmpty()) {
       fields.wrong(
           name, ErrorCode.REQUIRED_FIELD, "must have 1 to " + Limits.CLAIM_TASKS + " items");
     }

@@ -84,7 +84,7 @@ final class Census {
 
   private void count(Partition partition) {
     try {
-      counts.keep(partition, counts.count(partition));
+      counts.save(partition, counts.count(partition));
       counted.put(partition, changes.getOrDefault(partition, 0L));
     } catch (StoreException e) {
       if (e.isStaleTerm() || (e.isUnavailable() && !e.isTooMuch())) {

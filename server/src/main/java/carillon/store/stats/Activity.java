@@ -10,17 +10,17 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 
-/** What has happened to tasks, added up by the minute and by the hour. */
+/** Counts of what happened to tasks, by minute and by hour. */
 public final class Activity {
 
-  /** In place of a tenant: all of them. */
+  /** Stands for all tenants. */
   public static final int ALL_TENANTS = 0;
 
-  /** In place of a type: all of the tenant's. */
+  /** Stands for all types of a tenant. */
   public static final String ALL_TYPES = "";
 
-  static final Duration MINUTES_KEPT = Duration.ofHours(25);
-  static final Duration HOURS_KEPT = Duration.ofDays(8);
+  static final Duration MINUTES_RETENTION = Duration.ofHours(25);
+  static final Duration HOURS_RETENTION = Duration.ofDays(8);
 
   private final Db db;
 
@@ -28,11 +28,11 @@ public final class Activity {
     this.db = db;
   }
 
-  /** What happened to the tasks of a type. */
+  /** The counts of one type of one tenant. */
   public record Row(int tenant, String type, Counts counts) {}
 
-  // In one order, so that two nodes never wait for each other in a circle. All in the minute in
-  // which it is written: nothing that is counted here was committed much earlier.
+  // In a fixed order, so that two nodes never deadlock. Everything counts in the minute in which it
+  // is written: it was committed at most seconds before.
   private static final String ADD =
       """
       /* Activity.add */
@@ -59,7 +59,7 @@ public final class Activity {
                        ORDER BY u.n)
       """;
 
-  /** Adds to the current minute and hour. A key may be there once only. */
+  /** Adds to the current minute and hour. Each tenant and type may occur only once. */
   public void add(Collection<Row> rows) {
     List<Long> late = new ArrayList<>();
     for (Row row : rows) {
@@ -98,12 +98,12 @@ public final class Activity {
 
   private static final String FORGET_HOURS = FORGET_MINUTES.replace("span = 1", "span = 60");
 
-  /** Forgets minutes of the day before yesterday and hours of last week; says how many rows. */
+  /** Deletes minutes older than a day and hours older than a week; returns how many rows. */
   public int forgetOld(int limit) {
     return db.inTransaction(
         tx ->
             Math.max(
-                tx.update(FORGET_MINUTES, Sql.seconds(MINUTES_KEPT), limit),
-                tx.update(FORGET_HOURS, Sql.seconds(HOURS_KEPT), limit)));
+                tx.update(FORGET_MINUTES, Sql.seconds(MINUTES_RETENTION), limit),
+                tx.update(FORGET_HOURS, Sql.seconds(HOURS_RETENTION), limit)));
   }
 }

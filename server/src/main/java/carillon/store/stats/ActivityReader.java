@@ -16,12 +16,12 @@ import java.util.Map;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
-/** What has happened to tasks in the last minute, hour and day, read from what was added up. */
+/** Reads what happened to tasks in the last minute, hour and day. */
 public final class ActivityReader {
 
   private static final int MINUTES = 1;
   private static final int HOURS = 60;
-  private static final int MOST_RANGES = 1_000;
+  private static final int MAX_RANGES = 1_000;
 
   private final Db db;
 
@@ -30,7 +30,7 @@ public final class ActivityReader {
   }
 
   /**
-   * Whose tasks.
+   * The tasks that are counted.
    *
    * @param type {@link Activity#ALL_TYPES} for all of the tenant's
    */
@@ -47,10 +47,10 @@ public final class ActivityReader {
     }
   }
 
-  /** What happened in some time; what is asked for later than it ended is not in it. */
+  /** What happened in a period. */
   public record Since(Instant from, Instant until, Counts counts) {
 
-    /** As many as there were in both, from the earlier beginning until the later end. */
+    /** The sum of both, from the earlier start to the later end. */
     public Since and(Since other) {
       Counts sum = new Counts();
       sum.add(counts);
@@ -63,15 +63,15 @@ public final class ActivityReader {
   }
 
   /**
-   * What happened lately.
+   * Recent activity.
    *
-   * @param now in the minute under way
-   * @param minute in the last sixty seconds, as far as whole minutes tell: of the minute before the
-   *     current one, the share that is not longer ago
+   * @param now the current minute
+   * @param minute the last sixty seconds, estimated: the current minute and a share of the one
+   *     before
    */
   public record Lately(Since now, Since minute, Since hour, Since day) {
 
-    /** Nothing, as of then. */
+    /** No activity, at a time. */
     public static Lately none(Instant at) {
       Since none = new Since(at, at, new Counts());
       return new Lately(none, none, none, none);
@@ -83,7 +83,7 @@ public final class ActivityReader {
     }
   }
 
-  /** Rows to be added up. */
+  /** A range of rows to add up. */
   private record Range(Of of, int span, Instant from, Instant until) {}
 
   private static final String SUMS =
@@ -117,11 +117,11 @@ public final class ActivityReader {
       """
           .formatted(SUMS);
 
-  /** So many at once that a statement is far from its time limit, however many types there are. */
+  /** In several statements, so that none is near the statement timeout with many types. */
   private List<Counts> addUp(List<Range> ranges) {
     List<Counts> sums = new ArrayList<>();
-    for (int from = 0; from < ranges.size(); from += MOST_RANGES) {
-      sums.addAll(addUpOnce(ranges.subList(from, Math.min(from + MOST_RANGES, ranges.size()))));
+    for (int from = 0; from < ranges.size(); from += MAX_RANGES) {
+      sums.addAll(addUpOnce(ranges.subList(from, Math.min(from + MAX_RANGES, ranges.size()))));
     }
     return sums;
   }
@@ -139,14 +139,14 @@ public final class ActivityReader {
                 Column.instants(ranges, Range::until)));
   }
 
-  /** Of each, all that there is to say; five ranges of the primary key. */
+  /** Recent activity of each; reads five ranges of the primary key. */
   public Map<Of, Lately> lately(Collection<Of> all, Instant now) {
     Instant minute = now.truncatedTo(ChronoUnit.MINUTES);
     Instant before = minute.minus(1, ChronoUnit.MINUTES);
     Instant hour = hourBefore(now);
     Instant day = minute.minus(24 * 60 - 1, ChronoUnit.MINUTES);
     Instant firstHour = day.truncatedTo(ChronoUnit.HOURS).plus(1, ChronoUnit.HOURS);
-    Instant end = now.plus(1, ChronoUnit.DAYS); // whatever the clocks of others say
+    Instant end = now.plus(1, ChronoUnit.DAYS); // clocks of other nodes may be ahead
     List<Of> order = List.copyOf(all);
     List<Range> ranges = new ArrayList<>();
     for (Of of : order) {
@@ -174,7 +174,7 @@ public final class ActivityReader {
     return lately;
   }
 
-  /** Of each, the last hour. */
+  /** The last hour of each. */
   public Map<Of, Since> hours(Collection<Of> all, Instant now) {
     Instant hour = hourBefore(now);
     Instant end = now.plus(1, ChronoUnit.DAYS);
@@ -187,7 +187,7 @@ public final class ActivityReader {
     return hours;
   }
 
-  /** The minute under way and 59 before it. */
+  /** The start of the hour that ends with the current minute. */
   private static Instant hourBefore(Instant now) {
     return now.truncatedTo(ChronoUnit.MINUTES).minus(59, ChronoUnit.MINUTES);
   }
@@ -197,7 +197,7 @@ public final class ActivityReader {
       /* ActivityReader.series */
       SELECT date_bin(make_interval(secs => ?), a.at, ?) AS since, %s AS counts
       FROM carillon.activity a
-      WHERE a.span = ? -- not 1: there is an index for the janitor that would do
+      WHERE a.span = ? -- a parameter, or the planner would use the janitor's index
         AND a.tenant = ?
         AND a.type = ANY (?)
         AND a.at >= ?
@@ -207,7 +207,7 @@ public final class ActivityReader {
           .formatted(SUMS);
 
   /**
-   * Steps from the first until now, also those in which nothing happened.
+   * Activity in steps until now, including steps in which nothing happened.
    *
    * @param types {@link Activity#ALL_TYPES} alone for all
    * @param step whole minutes; the first step begins at a multiple of it

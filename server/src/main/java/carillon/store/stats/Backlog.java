@@ -13,7 +13,7 @@ import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** How long the line of due tasks is, and what else needs a look, for showing. */
+/** The number of due tasks and of dead letter groups, for metrics. */
 public final class Backlog {
 
   private final Db db;
@@ -28,7 +28,7 @@ public final class Backlog {
 
   private static final String COUNT_DUE =
       """
-      /* Backlog.look */
+      /* Backlog.read */
       SELECT count(*) AS due, min(ready_at) AS oldest
       FROM (
           SELECT t.ready_at
@@ -46,23 +46,20 @@ public final class Backlog {
       """;
 
   /**
-   * What is due and waits.
+   * The due tasks.
    *
-   * @param due counted up to a limit, so that a long line costs no more to look at than a short
-   *     one; without what {@link DuePartitions} leaves out
+   * @param due counted up to a limit, so that a long backlog costs no more than a short one;
+   *     without the partitions that {@link DuePartitions} leaves out
    */
   public record Length(long due, @Nullable Instant oldest) {}
 
-  /**
-   * Looks at all lanes, in other partitions than the latest only where the last census saw
-   * something.
-   */
-  public Length look(Instant now, int limit) {
+  /** Counts in all lanes; in older and later partitions only where the last census found tasks. */
+  public Length read(Instant now, int limit) {
     long due = 0;
     Instant oldest = null;
     List<Integer> lanes = catalog.lanes().stream().map(Lane::id).toList();
     for (Map.Entry<Partition, List<Integer>> some : partitions.of(lanes, now).lanes().entrySet()) {
-      for (Length here : look(some.getKey(), some.getValue(), limit)) {
+      for (Length here : count(some.getKey(), some.getValue(), limit)) {
         due += here.due();
         Instant at = here.oldest();
         oldest = at != null && (oldest == null || at.isBefore(oldest)) ? at : oldest;
@@ -71,7 +68,7 @@ public final class Backlog {
     return new Length(Math.min(due, limit), oldest);
   }
 
-  private List<Length> look(Partition partition, List<Integer> lanes, int limit) {
+  private List<Length> count(Partition partition, List<Integer> lanes, int limit) {
     String sql = Sql.forPartition(COUNT_DUE, partition);
     Tx.Row<Length> length = row -> new Length(row.getLong("due"), Sql.instant(row, "oldest"));
     Column some = Column.ints(lanes, lane -> lane);
@@ -91,7 +88,7 @@ public final class Backlog {
       ) g
       """;
 
-  /** How many kinds of dead letters there are, counted up to a limit. */
+  /** The number of dead letter groups, counted up to a limit. */
   public long deadLetterGroups(int limit) {
     return db.inTransaction(
         tx -> tx.query(COUNT_GROUPS, row -> row.getLong("groups"), limit).getFirst());

@@ -15,14 +15,14 @@ import java.util.Set;
 import java.util.TreeMap;
 
 /**
- * Where something may be due: in today's partition and yesterday's in every lane, in others only
- * where the last census found something. To look into every old partition, and every one that was
- * opened before its day, for every lane would be many looks.
+ * The partitions and lanes that may have due tasks: all lanes of today's and yesterday's partition,
+ * and in other partitions those where the last census found tasks. Reading every lane of every
+ * partition would take too many index scans.
  */
 final class DuePartitions {
 
-  /** Lanes of other partitions that are looked at, each partition's for itself. */
-  static final int MOST_LOOKS = 20_000;
+  /** Index scans in partitions other than today's and yesterday's. */
+  static final int MAX_SCANS = 20_000;
 
   private final Db db;
   private final Partitions partitions;
@@ -44,19 +44,19 @@ final class DuePartitions {
       """;
 
   /**
-   * What to look at.
+   * The lanes to scan in each partition.
    *
-   * @param isAll whether nothing was left out because there is too much
+   * @param isAll false if lanes were left out because there are too many
    */
-  record Looks(Map<Partition, List<Integer>> lanes, boolean isAll) {}
+  record Scans(Map<Partition, List<Integer>> lanes, boolean isAll) {}
 
   /**
-   * Of these lanes, which to look at in which partition. Left out are the latest partitions first:
-   * those that were opened before their day, as a rule, where most is for later.
+   * Selects the lanes to scan. The latest partitions are left out first: as a rule they were opened
+   * before their day, and their tasks are not due yet.
    */
-  Looks of(Collection<Integer> lanes, Instant now) {
+  Scans of(Collection<Integer> lanes, Instant now) {
     if (lanes.isEmpty()) {
-      return new Looks(Map.of(), true);
+      return new Scans(Map.of(), true);
     }
     Set<Partition> recent = Set.of(Partition.of(now), Partition.of(now.minus(Duration.ofDays(1))));
     List<Partition> open = partitions.open(now);
@@ -65,19 +65,19 @@ final class DuePartitions {
     List<Waiting> found = waiting(others, lanes);
     Map<Partition, List<Integer>> wanted = new TreeMap<>();
     found.stream()
-        .limit(MOST_LOOKS)
+        .limit(MAX_SCANS)
         .forEach(
             each ->
                 wanted.computeIfAbsent(each.partition(), _ -> new ArrayList<>()).add(each.lane()));
     open.stream()
         .filter(recent::contains)
         .forEach(partition -> wanted.put(partition, List.copyOf(lanes)));
-    return new Looks(wanted, found.size() <= MOST_LOOKS);
+    return new Scans(wanted, found.size() <= MAX_SCANS);
   }
 
   private record Waiting(Partition partition, int lane) {}
 
-  /** One more than are looked at, if there are more. */
+  /** One more than the limit, if there are more. */
   private List<Waiting> waiting(List<Partition> others, Collection<Integer> lanes) {
     return db.autoCommit(
         tx ->
@@ -89,6 +89,6 @@ final class DuePartitions {
                         row.getInt("lane")),
                 Column.dates(others, Partition::day),
                 Column.ints(lanes, lane -> lane),
-                MOST_LOOKS + 1));
+                MAX_SCANS + 1));
   }
 }

@@ -19,12 +19,12 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What has just become of tasks whose tenants somebody watches: written by the node where it
- * happened, read by the nodes where it is watched, and gone after half a minute.
+ * Changes of tasks of watched tenants: written by the node that made the change, read by the nodes
+ * that have event streams, and deleted after half a minute.
  */
 public final class Events {
 
-  private static final Duration KEPT = Duration.ofSeconds(30);
+  private static final Duration RETENTION = Duration.ofSeconds(30);
 
   private final Db db;
 
@@ -33,24 +33,24 @@ public final class Events {
   }
 
   /**
-   * Something that has happened.
+   * One change, or a number of changes that were not written.
    *
-   * @param change null: nothing but how many there were besides
+   * @param change null if only {@code skipped} counts
    */
   public record Event(TenantId tenant, Instant at, @Nullable Change change, int skipped) {}
 
   /**
-   * A task that has changed.
+   * A change of a task.
    *
-   * @param from null: it was created; as {@code to}: something else than its state has changed
+   * @param from null if it was created; equal to {@code to} if its state has not changed
    */
   public record Change(
       TaskId task, String type, @Nullable TaskState from, TaskState to, int attempt) {}
 
   /**
-   * An event as it is read.
+   * A stored event.
    *
-   * @param id by which who reads it twice knows it again
+   * @param id identifies it, for readers that get it twice
    */
   public record Written(long id, Event event) {}
 
@@ -60,12 +60,12 @@ public final class Events {
       INSERT INTO carillon.watch (tenant, until)
       SELECT tenant, clock_timestamp() + make_interval(secs => ?)
       FROM unnest(?::int[]) AS w (tenant)
-      ORDER BY tenant -- as every node does, so that none waits for another in a circle
+      ORDER BY tenant -- the same order on every node, so that none deadlocks
       ON CONFLICT (tenant) DO UPDATE
       SET until = excluded.until
       """;
 
-  /** These tenants are watched, for so long; says how many they are. */
+  /** Marks tenants as watched for some time; returns how many. */
   public int watch(Collection<TenantId> tenants, Duration time) {
     return db.autoCommit(
         tx -> tx.update(WATCH, Sql.seconds(time), Column.ints(tenants, TenantId::value)));
@@ -79,7 +79,7 @@ public final class Events {
       WHERE until > clock_timestamp()
       """;
 
-  /** The tenants that somebody watches, through whichever node. */
+  /** The tenants with event streams on any node. */
   public Set<TenantId> watched() {
     return db.autoCommit(
         tx -> new HashSet<>(tx.query(WATCHED, row -> new TenantId(row.getInt("tenant")))));
@@ -94,7 +94,7 @@ public final class Events {
            AS e (tenant, at, type, task, from_state, to_state, attempt, skipped)
       """;
 
-  /** Writes what has happened on a node; if the answer is lost, perhaps twice. */
+  /** Writes the events of a node. A retry after a lost connection may write them twice. */
   public void write(List<Event> events, String node) {
     db.autoCommit(
         tx ->
@@ -131,8 +131,8 @@ public final class Events {
       """;
 
   /**
-   * What was written for these tenants since then. What is committed late is written earlier than
-   * it is seen, so who reads on should overlap.
+   * The events of tenants written since a time. An event becomes visible later than it was written,
+   * so consecutive reads must overlap.
    */
   public List<Written> read(Collection<TenantId> tenants, Instant since) {
     return db.autoCommit(
@@ -179,12 +179,12 @@ public final class Events {
       WHERE until < clock_timestamp() - make_interval(secs => ?)
       """;
 
-  /** Removes what nobody reads any more; says how many events. */
+  /** Deletes old events and watches; returns how many events. */
   public int forgetOld(int limit) {
     return db.inTransaction(
         tx -> {
-          tx.update(FORGET_WATCHES, Sql.seconds(KEPT));
-          return tx.update(FORGET, Sql.seconds(KEPT), limit);
+          tx.update(FORGET_WATCHES, Sql.seconds(RETENTION));
+          return tx.update(FORGET, Sql.seconds(RETENTION), limit);
         });
   }
 }

@@ -25,21 +25,21 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What is going on, for several tenants at one look. Nothing here counts all there is: what is due
- * and what runs is counted up to a limit, all else was counted before.
+ * Counts of tasks of several tenants at once. No query counts all rows: due and running tasks are
+ * counted up to a limit, everything else was counted before.
  */
 public final class StatsReader {
 
-  /** Of one lane that are due. */
-  static final int MOST_OF_A_LANE = 10_000;
+  /** Due tasks counted in one lane. */
+  static final int MAX_DUE_PER_LANE = 10_000;
 
-  /** Of all lanes of a look, unless that would leave next to nothing for each. */
-  private static final int MOST_DUE = 100_000;
+  /** Due tasks counted in all lanes, but at least {@link #MIN_DUE_PER_LANE} in each. */
+  private static final int MAX_DUE = 100_000;
 
-  private static final int LEAST_OF_A_LANE = 100;
+  private static final int MIN_DUE_PER_LANE = 100;
 
-  /** Of one tenant in one partition, that run. */
-  static final int MOST_RUNNING = 10_000;
+  /** Running tasks counted for one tenant in one partition. */
+  static final int MAX_RUNNING = 10_000;
 
   private final Db db;
   private final Catalog catalog;
@@ -56,7 +56,7 @@ public final class StatsReader {
   }
 
   /**
-   * Tasks that are due and wait.
+   * Due tasks.
    *
    * @param atLeast whether counting stopped before the last
    */
@@ -71,7 +71,7 @@ public final class StatsReader {
     }
   }
 
-  /** A number for each type of which there is any, and how exact it is. */
+  /** A number for each type that has any. */
   public record PerType<T>(Map<String, T> types, boolean atLeast) {
     public PerType {
       types = Map.copyOf(types);
@@ -82,7 +82,7 @@ public final class StatsReader {
     return clock.instant();
   }
 
-  /** What each has and may have of what is limited. */
+  /** Each tenant's usage of its limits. */
   public Map<TenantId, Map<TenantLimit, TenantLimits.Used>> usage(Set<TenantId> tenants) {
     return limits.usage(tenants);
   }
@@ -91,7 +91,7 @@ public final class StatsReader {
     return catalog.isKnownType(tenant, name);
   }
 
-  /** The types that are paused by themselves. */
+  /** The paused types of a tenant. */
   public Set<String> pausedTypes(TenantId tenant) {
     return catalog.pausedTypes(tenant);
   }
@@ -121,12 +121,12 @@ public final class StatsReader {
    */
   public Map<TenantId, PerType<Due>> due(Set<TenantId> tenants) {
     List<Integer> lanes = lanes(tenants);
-    int most = Math.max(LEAST_OF_A_LANE, MOST_DUE / Math.max(1, lanes.size()));
-    int limit = Math.min(MOST_OF_A_LANE, most);
+    int perLane = Math.max(MIN_DUE_PER_LANE, MAX_DUE / Math.max(1, lanes.size()));
+    int limit = Math.min(MAX_DUE_PER_LANE, perLane);
     Map<TenantId, Map<String, Due>> due = forEach(tenants);
-    DuePartitions.Looks looks = partitions.of(lanes, now());
-    looks.lanes().forEach((partition, some) -> countDue(partition, some, limit, due));
-    return perType(due, !looks.isAll());
+    DuePartitions.Scans scans = partitions.of(lanes, now());
+    scans.lanes().forEach((partition, some) -> countDue(partition, some, limit, due));
+    return perType(due, !scans.isAll());
   }
 
   private void countDue(
@@ -153,7 +153,7 @@ public final class StatsReader {
       FROM carillon.claim
       """;
 
-  // Running tasks are in no index; the claims know them, and more that have ended since.
+  // No index has the running tasks; open claims list them, and some that have ended since.
   private static final String COUNT_RUNNING =
       """
       /* StatsReader.countRunning */
@@ -179,12 +179,12 @@ public final class StatsReader {
       ) t
       GROUP BY held.tenant, t.lane
       UNION ALL
-      SELECT tenant, NULL, count(*) -- that were looked at, whether they run or not
+      SELECT tenant, NULL, count(*) -- read from the claims, running or not
       FROM held
       GROUP BY tenant
       """;
 
-  /** What runs, through the claims that are open. */
+  /** Counts running tasks, through the open claims. */
   public Map<TenantId, PerType<Long>> running(Set<TenantId> tenants) {
     List<Partition> claimed =
         db.autoCommit(
@@ -199,7 +199,7 @@ public final class StatsReader {
         if (some.lane() != null) {
           String type = catalog.lane(some.lane()).type();
           of(running, some.tenant()).merge(type, some.tasks(), Long::sum);
-        } else if (some.tasks() >= MOST_RUNNING) {
+        } else if (some.tasks() >= MAX_RUNNING) {
           withMore.add(some.tenant());
         }
       }
@@ -207,7 +207,7 @@ public final class StatsReader {
     return perType(running, withMore::contains);
   }
 
-  /** What runs of a lane, or, without one, how many were looked at to find that out. */
+  /** Running tasks of a lane; without a lane, the tasks that were read to count them. */
   private record Run(TenantId tenant, @Nullable Integer lane, long tasks) {}
 
   private List<Run> countRunning(Partition partition, Set<TenantId> tenants) {
@@ -218,7 +218,7 @@ public final class StatsReader {
     String sql = Sql.forPartition(COUNT_RUNNING, partition);
     Column all = Column.ints(tenants, TenantId::value);
     return Partitions.unlessDropped(
-        () -> db.autoCommit(tx -> tx.query(sql, run, partition, all, MOST_RUNNING)));
+        () -> db.autoCommit(tx -> tx.query(sql, run, partition, all, MAX_RUNNING)));
   }
 
   private static final String COUNT_DEAD =
@@ -235,7 +235,7 @@ public final class StatsReader {
       GROUP BY n.tenant, g.type
       """;
 
-  /** What is dead, by the groups of dead letters. */
+  /** Counts dead tasks, from the groups of dead letters. */
   public Map<TenantId, PerType<Long>> dead(Set<TenantId> tenants) {
     Map<TenantId, Map<String, Long>> dead = forEach(tenants);
     db.autoCommit(
@@ -258,7 +258,7 @@ public final class StatsReader {
       GROUP BY lane
       """;
 
-  /** What waits, as the census counted it. */
+  /** Counts waiting tasks, as of the last census. */
   public Map<TenantId, PerType<Long>> waiting(Set<TenantId> tenants) {
     Map<TenantId, Map<String, Long>> waiting = forEach(tenants);
     db.autoCommit(
@@ -282,7 +282,7 @@ public final class StatsReader {
       WHERE begun_at IS NOT NULL
       """;
 
-  /** Whatever had changed by then is in what waits; null before the first census. */
+  /** Every change before this time is in {@link #waiting}; null before the first census. */
   public @Nullable Instant waitingCountedAt() {
     return db.autoCommit(tx -> tx.queryOne(COUNTED_AT, row -> Sql.requiredInstant(row, "begun_at")))
         .orElse(null);

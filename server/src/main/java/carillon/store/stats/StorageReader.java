@@ -11,7 +11,7 @@ import java.time.temporal.ChronoUnit;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** What our tables take and how clean they are, as PostgreSQL knows it anyway: no row is read. */
+/** The size of the tables and their dead rows, from PostgreSQL's statistics: reads no rows. */
 public final class StorageReader {
 
   private final Db db;
@@ -21,13 +21,13 @@ public final class StorageReader {
   }
 
   /**
-   * All of it.
+   * The storage of all tables.
    *
    * @param oldestSnapshot how long the oldest transaction of this database has kept dead rows from
-   *     being removed; null if we may not look at all sessions. What standbys and replication slots
-   *     keep has no time, and is not in it.
-   * @param partitions by day: each with its tasks, attempts and transitions
-   * @param tables all others, the largest first
+   *     being removed; null if the role cannot see all sessions. Snapshots of standbys and
+   *     replication slots have no time and are not included.
+   * @param partitions by day: tasks, attempts and transitions together
+   * @param tables all other tables, the largest first
    */
   public record Storage(
       Instant at,
@@ -41,20 +41,20 @@ public final class StorageReader {
   }
 
   /**
-   * How much of something.
+   * The size of tables.
    *
-   * @param bytes with indexes and values that are kept apart
-   * @param rows as PostgreSQL estimates them, as are the dead ones
+   * @param bytes including indexes and TOAST
+   * @param rows an estimate of PostgreSQL, like {@code deadRows}
    */
   public record Part(long bytes, long rows, long deadRows) {}
 
-  /** A day's tables. */
+  /** The tables of a day. */
   public record PartitionPart(LocalDate day, Part part, @Nullable Instant lastVacuumAt) {}
 
-  /** A table that is not of a day. */
+  /** A table that is not partitioned by day. */
   public record TablePart(String name, Part part) {}
 
-  /** Three statements on what PostgreSQL has in memory and in its file system. */
+  /** Runs three statements that read statistics and file sizes. */
   public Storage read() {
     return db.inTransaction(
         tx -> {
@@ -69,7 +69,7 @@ public final class StorageReader {
       /* StorageReader.oldest */
       SELECT statement_timestamp() AS at,
              CASE
-                 WHEN pg_has_role('pg_read_all_stats', 'USAGE') -- or all sessions but our own would be missing
+                 WHEN pg_has_role('pg_read_all_stats', 'USAGE') -- otherwise only our own sessions are visible
                  THEN (
                      SELECT coalesce(max(extract(epoch FROM statement_timestamp() - since)), 0) * 1000000
                      FROM (
@@ -77,7 +77,7 @@ public final class StorageReader {
                          FROM pg_stat_activity
                          WHERE (backend_xmin IS NOT NULL OR backend_xid IS NOT NULL)
                            AND backend_type = 'client backend'
-                           AND datname = current_database() -- others keep nothing of ours
+                           AND datname = current_database() -- sessions of other databases do not keep our rows
                            AND pid <> pg_backend_pid()
                          UNION ALL
                          SELECT prepared
@@ -106,7 +106,7 @@ public final class StorageReader {
       FROM carillon.partition
       CROSS JOIN unnest(ARRAY['task', 'attempt', 'transition']) AS parent
       CROSS JOIN LATERAL (
-          -- NULL, and not an error, for a partition that is dropped meanwhile
+          -- NULL instead of an error for a partition that was just dropped
           SELECT to_regclass('carillon.' || parent || '_' || to_char(partition.day, 'YYYYMMDD'))::oid AS oid
       ) AS part
       GROUP BY partition.day

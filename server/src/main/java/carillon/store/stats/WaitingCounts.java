@@ -12,7 +12,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 
-/** How many tasks wait in each lane of each partition: counted in the queue's index, and kept. */
+/** Counts waiting tasks of each lane and partition in the queue's index, and stores the counts. */
 public final class WaitingCounts {
 
   private final Db db;
@@ -21,9 +21,9 @@ public final class WaitingCounts {
     this.db = db;
   }
 
-  // From PostgreSQL's own counters, which are in memory. They come up to some seconds after a
-  // commit, never before it; so who reads them first and counts then sees every change, or is told
-  // of it the next time.
+  // From PostgreSQL's own counters, which are in memory. They change up to some seconds after a
+  // commit, never before it: a census that reads them and then counts includes every change, or
+  // sees it next time.
   private static final String CHANGES =
       """
       /* WaitingCounts.changes */
@@ -36,7 +36,7 @@ public final class WaitingCounts {
       ORDER BY s.day
       """;
 
-  /** All partitions, and for each a number that is another one once anything in it has changed. */
+  /** For each partition, a number that differs after every change in it. */
   public Map<Partition, Long> changes() {
     Map<Partition, Long> changes = new TreeMap<>();
     db.autoCommit(
@@ -59,7 +59,7 @@ public final class WaitingCounts {
       GROUP BY lane
       """;
 
-  /** By a statement alone: what may take seconds must not keep a takeover waiting. */
+  /** In autocommit mode: it may take seconds, and a takeover waits for open transactions. */
   public Map<Integer, Long> count(Partition partition) {
     Map<Integer, Long> counts = new HashMap<>();
     db.autoCommit(
@@ -71,9 +71,9 @@ public final class WaitingCounts {
   }
 
   // Not "lane <> ALL (?)", which compares every lane with every other.
-  private static final String EMPTIED =
+  private static final String DELETE_EMPTY =
       """
-      /* WaitingCounts.keepOnly */
+      /* WaitingCounts.saveOnly */
       DELETE FROM carillon.waiting
       WHERE partition = ?
         AND lane = ANY (ARRAY(
@@ -85,9 +85,9 @@ public final class WaitingCounts {
         ))
       """;
 
-  private static final String KEEP =
+  private static final String SAVE =
       """
-      /* WaitingCounts.keep */
+      /* WaitingCounts.save */
       INSERT INTO carillon.waiting AS w (lane, partition, tasks)
       SELECT n.lane, ?, n.tasks
       FROM unnest(?::int[], ?::bigint[]) AS n (lane, tasks)
@@ -97,14 +97,14 @@ public final class WaitingCounts {
       WHERE w.tasks <> excluded.tasks
       """;
 
-  /** Replaces what is kept of a partition. */
-  public void keep(Partition partition, Map<Integer, Long> counts) {
+  /** Replaces the counts of a partition. */
+  public void save(Partition partition, Map<Integer, Long> counts) {
     List<Map.Entry<Integer, Long>> rows = List.copyOf(new TreeMap<>(counts).entrySet());
     db.inTransaction(
         tx -> {
           Column lanes = Column.ints(rows, Map.Entry::getKey);
-          tx.update(EMPTIED, partition, partition, lanes);
-          return tx.update(KEEP, partition, lanes, Column.longs(rows, Map.Entry::getValue));
+          tx.update(DELETE_EMPTY, partition, partition, lanes);
+          return tx.update(SAVE, partition, lanes, Column.longs(rows, Map.Entry::getValue));
         });
   }
 
@@ -115,7 +115,7 @@ public final class WaitingCounts {
       WHERE partition <> ALL (?)
       """;
 
-  /** Forgets the partitions that are gone. */
+  /** Deletes the counts of dropped partitions. */
   public int forgetOthers(Collection<Partition> partitions) {
     return db.inTransaction(tx -> tx.update(FORGET, Column.dates(partitions, Partition::day)));
   }
@@ -127,7 +127,7 @@ public final class WaitingCounts {
       SET begun_at = ?
       """;
 
-  /** Whatever had changed by then has been counted since. */
+  /** Records that every change before this time has been counted. */
   public void done(Instant begunAt) {
     db.inTransaction(tx -> tx.update(DONE, begunAt));
   }

@@ -1,4 +1,4 @@
-/** Counts of what happened, of what waits, and of the storage that it takes. */
+/** Counts of tasks and of their changes, events for streams, and storage sizes. */
 @NullMarked
 package carillon.store.stats;
 

@@ -10,7 +10,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import tools.jackson.databind.JsonNode;
 
-/** The audit says what was changed, from what to what, and tells no secrets. */
+/** Audit entries have the old and new values of changes, without secrets. */
 class AuditDetailTest {
 
   private static TestApi api;
@@ -40,7 +40,7 @@ class AuditDetailTest {
   }
 
   @Test
-  void a_type_has_its_old_and_new_settings_and_none_of_its_secrets() {
+  void a_type_entry_has_old_and_new_settings_without_secrets() {
     put(
             "/v1/types/a",
             "{'priority':3,'signingSecret':'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw',"
@@ -70,7 +70,7 @@ class AuditDetailTest {
   }
 
   @Test
-  void a_change_of_a_hidden_value_alone_is_seen_and_not_shown() {
+  void a_changed_secret_is_recorded_without_its_value() {
     String type =
         "{'target':{'http':{'url':'https://a.example/x','headers':{'Authorization':'%s'}}}}";
     put("/v1/types/h", type.formatted("Bearer s3cret")).expect(201);
@@ -85,7 +85,7 @@ class AuditDetailTest {
   }
 
   @Test
-  void a_schedule_has_what_was_changed_and_its_payload_only_by_a_hash() {
+  void a_schedule_entry_has_the_changed_fields_and_a_hash_of_the_payload() {
     put("/v1/schedules/s", "{'every':'1h','type':'t','payload':{'ssn':'078-05-1120'}}").expect(201);
     JsonNode created = newest("schedule.put", "s").get("new");
     assertThat(created.get("every").asString()).isEqualTo("PT1H");
@@ -102,7 +102,7 @@ class AuditDetailTest {
   }
 
   @Test
-  void a_tenant_has_its_old_and_new_settings() {
+  void a_tenant_entry_has_old_and_new_settings() {
     put("/v1/tenants/acme", "{'weight':3}").expect(200);
     put(
             "/v1/tenants/acme",
@@ -126,7 +126,7 @@ class AuditDetailTest {
   }
 
   @Test
-  void a_key_has_its_role_types_and_end_and_nothing_of_itself() {
+  void a_key_entry_has_role_types_and_expiry_without_the_key() {
     TestApi.Reply made =
         api.post("/v1/keys")
             .json(
@@ -145,7 +145,7 @@ class AuditDetailTest {
   }
 
   @Test
-  void an_edit_of_a_task_has_its_fields_with_old_and_new() {
+  void a_task_edit_entry_has_old_and_new_fields() {
     String id = api.task("{\"type\":\"t\",\"delay\":\"1h\",\"key\":\"k1\",\"payload\":\"p1\"}");
     api.patch("/v1/tasks/" + id)
         .json("{\"key\":\"k2\",\"priority\":9,\"payload\":\"p2\"}")
@@ -162,7 +162,7 @@ class AuditDetailTest {
   }
 
   @Test
-  void a_bulk_change_has_its_filter() {
+  void a_bulk_change_entry_has_its_filter() {
     api.post("/v1/tasks/cancel").json("{\"type\":\"bulk\",\"key\":\"k\"}").send().expect(200);
     api.post("/v1/tasks/run")
         .json("{\"type\":\"bulk\",\"metadata\":{\"a\":\"b\"}}")
@@ -176,7 +176,7 @@ class AuditDetailTest {
   }
 
   @Test
-  void a_detail_is_bounded_whatever_was_set() {
+  void the_size_of_a_detail_is_bounded() {
     String schema = "{'enum':['" + "x".repeat(60_000) + "']}";
     StringBuilder headers = new StringBuilder();
     for (int i = 0; i < 8; i++) {

@@ -62,7 +62,7 @@ class ClusterApiTest {
   }
 
   @Test
-  void a_database_that_nobody_has_joined_is_an_answer() {
+  void a_cluster_without_nodes_is_shown() {
     JsonNode cluster = cluster();
 
     assertThat(cluster.propertyNames())
@@ -76,7 +76,7 @@ class ClusterApiTest {
   }
 
   @Test
-  void a_node_is_shown_as_its_last_heartbeat_said() {
+  void a_node_is_shown_as_of_its_last_heartbeat() {
     node(
         "a-1",
         "10 s",
@@ -99,7 +99,7 @@ class ClusterApiTest {
   }
 
   @Test
-  void members_come_first_and_the_lag_is_the_longest_of_theirs() {
+  void members_come_first_and_the_lag_is_their_largest() {
     node("gone", "-1 s", "ending = 'LEFT', lag_ms = 9000");
     node("cut", "-1 s", "ending = 'CUT_OFF'");
     node("silent", "-1 s", "lag_ms = 8000, suspects_waiting = 9");
@@ -120,7 +120,7 @@ class ClusterApiTest {
   }
 
   @Test
-  void who_leads_is_shown_while_its_lease_lasts() {
+  void the_leader_is_shown_while_its_lease_lasts() {
     api.world.sql(
         "UPDATE carillon.leadership SET term = 7, node = 'a-1', since = '2027-01-01T00:00:00Z',"
             + " lease_until = clock_timestamp() + interval '5 s'");
@@ -136,7 +136,7 @@ class ClusterApiTest {
   }
 
   @Test
-  void shards_say_how_many_are_nobodys_and_when_one_last_moved() {
+  void shards_have_the_number_of_unassigned_ones_and_the_last_move() {
     api.world.node("a");
     api.world.sql(
         "UPDATE carillon.shard SET node = 'a', moved_at = '2027-01-01T00:00:00Z' WHERE id < 60");
@@ -146,11 +146,11 @@ class ClusterApiTest {
             "{\"total\":64,\"unassigned\":4,\"lastMovedAt\":\"2027-01-01T00:00:00.000Z\"}");
 
     api.world.store.nodes().leave("a");
-    assertThat(cluster().at("/shards/unassigned").asInt()).as("of who has left").isEqualTo(64);
+    assertThat(cluster().at("/shards/unassigned").asInt()).as("shards of nodes that have left").isEqualTo(64);
   }
 
   @Test
-  void the_database_says_who_it_is_and_hides_other_sessions_from_a_plain_role() {
+  void the_database_hides_other_sessions_from_an_ordinary_role() {
     JsonNode database = cluster().get("database");
 
     assertThat(database.get("version").asString()).matches("[1-9][0-9].*");
@@ -160,7 +160,7 @@ class ClusterApiTest {
   }
 
   @Test
-  void a_role_that_may_see_other_sessions_sees_the_oldest_transaction() throws SQLException {
+  void a_role_that_can_see_other_sessions_sees_the_oldest_transaction() throws SQLException {
     String role = "monitor_" + api.world.address.url().replaceAll(".*/", "");
     api.world.sqlAsSuperuser("CREATE ROLE " + role + " LOGIN PASSWORD 'p'");
     api.world.sqlAsSuperuser("GRANT pg_read_all_stats TO " + role);
@@ -188,13 +188,13 @@ class ClusterApiTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"view=full", "limit=1", "cursor=", "node=a", "x"})
-  void parameters_are_refused(String query) {
+  void query_parameters_are_rejected(String query) {
     api.get("/v1/cluster?" + query).send().expect(ErrorCode.UNSUPPORTED_FILTER);
   }
 
   @ParameterizedTest
   @ValueSource(strings = {"POST", "PUT", "PATCH", "DELETE"})
-  void it_can_only_be_looked_at(String method) {
+  void the_cluster_is_read_only(String method) {
     api.request(method, "/v1/cluster")
         .as(TestApi.ADMIN_KEY)
         .send()
@@ -203,7 +203,7 @@ class ClusterApiTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"owner", "operator", "producer", "worker", "viewer"})
-  void it_is_for_admins_and_tells_others_nothing(String role) {
+  void the_cluster_is_visible_to_admins_only(String role) {
     node("secret-name", "10 s", "");
 
     TestApi.Reply reply =

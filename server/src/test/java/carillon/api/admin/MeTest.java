@@ -28,7 +28,7 @@ class MeTest {
   }
 
   @Test
-  void the_admin_key_is_no_row_and_may_do_everything_on_the_tenant_it_names() {
+  void the_bootstrap_admin_key_has_no_id_and_all_permissions_on_any_tenant() {
     JsonNode me = api.get("/v1/me").header("Carillon-Tenant", "acme").send().expect(200).json();
 
     assertThat(me.propertyNames())
@@ -42,7 +42,7 @@ class MeTest {
   }
 
   @Test
-  void a_key_is_told_its_name_its_types_and_what_it_may_do() {
+  void a_key_sees_its_name_types_and_permissions() {
     TestApi.Reply made =
         api.post("/v1/keys")
             .json("{\"name\":\"<b>w</b>\",\"role\":\"worker\",\"types\":[\"a\",\"b\"]}")
@@ -61,7 +61,7 @@ class MeTest {
   }
 
   @Test
-  void the_tables_are_measured_by_day_and_not_more_often_than_every_ten_seconds() {
+  void storage_is_read_by_day_at_most_every_ten_seconds() {
     String day = LocalDate.now(ZoneOffset.UTC).plusDays(3).toString();
     api.task("{\"type\":\"x\",\"dueAt\":\"" + day + "T05:06:07Z\"}");
 

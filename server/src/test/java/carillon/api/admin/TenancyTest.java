@@ -19,7 +19,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import tools.jackson.databind.JsonNode;
 
-/** Who may do what to whom. */
+/** Isolation of tenants, and the permissions of roles. */
 class TenancyTest {
 
   private static final String NOBODY = "0192f0c1-7d2a-7b3c-8d4e-5f6071829304";
@@ -37,7 +37,7 @@ class TenancyTest {
   }
 
   @Test
-  void another_tenants_ids_are_answered_as_if_they_were_nobodys() {
+  void ids_of_another_tenant_are_not_found() {
     String a = api.key("a-corp", "owner");
     String b = api.key("b-corp", "owner");
     String task =
@@ -103,7 +103,7 @@ class TenancyTest {
   }
 
   @Test
-  void only_an_admin_names_a_tenant() {
+  void only_admins_can_select_a_tenant() {
     String owner = api.key("e-corp", "owner");
     String admin = api.key("f-corp", "admin");
 
@@ -135,9 +135,9 @@ class TenancyTest {
         .contains("default");
   }
 
-  /** Which of the calls each role may make: everything else is 403. */
+  /** The calls that each role may make; all others are 403. */
   @Test
-  void every_role_is_refused_what_its_row_does_not_grant() {
+  void every_role_is_denied_what_its_row_does_not_grant() {
     Map<String, Permission> calls =
         new HashMap<>(
             Map.of(
@@ -192,7 +192,7 @@ class TenancyTest {
   }
 
   @Test
-  void a_key_that_is_limited_to_types_touches_no_other() {
+  void a_key_limited_to_types_has_no_access_to_others() {
     String producer = api.key("g-corp", "producer", "mine");
     String worker = api.key("g-corp", "worker", "mine", "mine2");
     String owner = api.key("g-corp", "owner");
@@ -231,7 +231,7 @@ class TenancyTest {
   }
 
   @Test
-  void a_key_that_is_limited_to_types_sees_no_other_dead_letters() {
+  void a_key_limited_to_types_sees_no_other_dead_letters() {
     DeadTasks.fill(api.world, 8, 4); // of the default tenant, two of each type
     String producer = api.key("default", "producer", "t1");
 
@@ -242,7 +242,7 @@ class TenancyTest {
   }
 
   @Test
-  void a_key_is_shown_once_makes_no_stronger_one_and_ends_when_revoked() {
+  void a_key_is_shown_once_creates_no_stronger_key_and_can_be_revoked() {
     String owner = api.key("h-corp", "owner");
 
     assertThat(send(owner, "POST", "/v1/keys", "{\"name\":\"x\",\"role\":\"admin\"}"))
@@ -271,7 +271,7 @@ class TenancyTest {
   }
 
   @Test
-  void secrets_are_nowhere_in_answers_that_refuse_them() {
+  void rejections_never_repeat_secrets() {
     List<String> seen = new ArrayList<>();
     for (String path : Set.of("/v1/tasks?token=s3cr3t-marker", "/v1/types/s3cr3t%00marker")) {
       seen.add(send("carillon_s3cr3t-marker", "GET", path, ""));

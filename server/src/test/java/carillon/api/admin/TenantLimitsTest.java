@@ -17,7 +17,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import tools.jackson.databind.JsonNode;
 
-/** A tenant has so many types, lanes, schedules and keys, and not one more. */
+/** Limits of a tenant's types, lanes, schedules and keys. */
 class TenantLimitsTest {
 
   private static TestApi api;
@@ -37,7 +37,7 @@ class TenantLimitsTest {
     api.world.sql("UPDATE carillon.tenant_limits SET types = 1000, lanes = 10000, keys = 1000");
   }
 
-  /** A tenant that may have so much, and its owner's key. */
+  /** Creates a tenant with limits and returns the key of its owner. */
   private static String owner(String tenant, String limits) {
     String owner = api.key(tenant, "owner");
     limit(tenant, limits);
@@ -83,7 +83,7 @@ class TenantLimitsTest {
     for (int i = 0; i < 2; i++) {
       TestApi.Reply reply = send(producer, "POST", "/v1/tasks/batch", batch(12_000));
 
-      isRefused(reply, "/tasks/1000/type", "this tenant may have 1000 types");
+      isRefused(reply, "/tasks/1000/type", "this tenant can have 1000 types");
     }
     assertThat(count("task_type", "many")).isEqualTo("0");
     assertThat(count("lane", "many")).isEqualTo("0");
@@ -95,7 +95,7 @@ class TenantLimitsTest {
   }
 
   @Test
-  void a_batch_that_is_one_type_too_many_points_to_the_first_task_of_it() {
+  void a_batch_beyond_the_type_limit_points_to_the_first_task_of_the_new_type() {
     String owner = owner("few", "{\"maxTypes\":3}");
     send(owner, "POST", "/v1/tasks", "{\"type\":\"t1\"}").expect(202);
 
@@ -106,7 +106,7 @@ class TenantLimitsTest {
   }
 
   @Test
-  void types_are_limited_on_every_way_in() {
+  void types_are_limited_on_every_path() {
     String owner = owner("ways", "{\"maxTypes\":1}");
     send(owner, "PUT", "/v1/types/a", "{}").expect(201);
 
@@ -140,7 +140,7 @@ class TenantLimitsTest {
   }
 
   @Test
-  void lanes_are_limited_also_by_a_change_of_priority() {
+  void lanes_are_limited_also_when_a_priority_changes() {
     String owner = owner("lanes", "{\"maxLanes\":2}");
     String id =
         send(owner, "POST", "/v1/tasks", "{\"type\":\"a\",\"delay\":\"1h\"}")
@@ -157,13 +157,13 @@ class TenantLimitsTest {
         "2 lanes");
     isRefused(send(owner, "POST", "/v1/tasks", "{\"type\":\"b\"}"), "/type", "2 lanes");
 
-    assertThat(count("task_type", "lanes")).as("types of lanes that were refused").isEqualTo("1");
+    assertThat(count("task_type", "lanes")).as("types of rejected lanes").isEqualTo("1");
     assertThat(send(owner, "PATCH", "/v1/tasks/" + id, "{\"priority\":1}").expect(200).text("id"))
         .isEqualTo(id);
   }
 
   @Test
-  void what_carillon_creates_by_itself_is_never_refused() {
+  void internal_types_and_lanes_are_never_limited() {
     String owner = owner("own", "{\"maxTypes\":1,\"maxLanes\":1}");
     send(owner, "PUT", "/v1/types/a", "{\"onDead\":{\"http\":{\"url\":\"https://a.example/\"}}}")
         .expect(201);
@@ -202,7 +202,7 @@ class TenantLimitsTest {
         send(owner, "PUT", "/v1/schedules/c", every.replace("\"a\"", "\"new\"")),
         "",
         "2 schedules");
-    assertThat(count("task_type", "both")).as("the type of what was refused").isEqualTo("1");
+    assertThat(count("task_type", "both")).as("the type of the rejected task").isEqualTo("1");
     send(owner, "PUT", "/v1/schedules/b", every.replace("1h", "2h")).expect(200);
     api.request("DELETE", "/v1/schedules/a").as(owner).send().expect(204);
     send(owner, "PUT", "/v1/schedules/c", every).expect(201);
@@ -216,7 +216,7 @@ class TenantLimitsTest {
   }
 
   @Test
-  void who_has_more_than_a_new_limit_keeps_it_and_gets_no_more() {
+  void a_tenant_above_a_new_limit_keeps_what_it_has_and_gets_no_more() {
     String owner = owner("above", "{}");
     send(owner, "POST", "/v1/tasks/batch", batch(5)).expect(202);
 
@@ -236,7 +236,7 @@ class TenantLimitsTest {
   }
 
   @Test
-  void a_restore_of_too_many_types_is_refused_with_its_line() {
+  void a_restore_beyond_the_type_limit_is_rejected_with_its_line() {
     String body;
     try (TestApi other = TestApi.start()) {
       DeadTasks.fill(other.world, 8, 4); // two of each type
@@ -266,7 +266,7 @@ class TenantLimitsTest {
   }
 
   @Test
-  void limits_of_a_tenant_are_shown_and_checked() {
+  void limits_of_a_tenant_are_shown_and_validated() {
     limit("shown", "{\"maxTypes\":5,\"maxKeys\":6}");
 
     assertThat(api.get("/v1/tenants/shown").send().expect(200).body())

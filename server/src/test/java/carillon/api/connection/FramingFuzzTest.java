@@ -32,12 +32,12 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * Random requests, whole and broken, one after the other on a connection. An independent parser
- * (Apache HttpCore's) says where each ends: there are as many answers as it finds requests, each
- * answer belongs to its request, and after one that cannot be trusted there is nothing more.
+ * Random valid and broken requests on one connection. An independent parser (Apache HttpCore) finds
+ * the end of each: there are as many responses as it finds requests, each response belongs to its
+ * request, and after a broken request there is nothing more.
  *
- * <p>Every request carries a name of its own, which its answer repeats; every body that is refused
- * unread is itself a request with another name, which no answer may repeat.
+ * <p>Every request has a unique name, which its response repeats; every body that is rejected unread
+ * is itself a request with another name, which no response may repeat.
  */
 @Tag("slow")
 class FramingFuzzTest {
@@ -65,7 +65,7 @@ class FramingFuzzTest {
 
   @ParameterizedTest(name = "seed {0}")
   @MethodSource("seeds")
-  void every_request_gets_its_own_answer_and_nothing_else_gets_one(long seed) throws Exception {
+  void every_request_gets_exactly_its_own_response(long seed) throws Exception {
     List<Future<?>> clients = new ArrayList<>();
     try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
       for (int i = 0; i < CLIENTS; i++) {
@@ -86,11 +86,11 @@ class FramingFuzzTest {
   }
 
   /**
-   * A request that can be told by its answer.
+   * A request that its response identifies.
    *
    * @param target with %s for its name
-   * @param reads whether its body is read before it is answered
-   * @param echoes whether its answer repeats its name
+   * @param reads whether its body is read before the response
+   * @param echoes whether its response repeats its name
    */
   private record Kind(
       String method, String target, String headers, boolean reads, int status, boolean echoes) {
@@ -131,7 +131,7 @@ class FramingFuzzTest {
 
   private static final List<Style> STYLES = List.of(Style.values());
 
-  /** What may be wrong with the head. */
+  /** Errors in the head. */
   private static final List<String> BROKEN_HEADS =
       List.of(
           "X-A: b\n",
@@ -188,9 +188,9 @@ class FramingFuzzTest {
           "2\r\n{}\r\n0\r\n\n\r\n\r\n");
 
   /**
-   * What the server must answer.
+   * The expected response.
    *
-   * @param status 0 if it is broken: then 400, 431 or 505 will do
+   * @param status 0 for a broken request: then 400, 431 or 505 is fine
    */
   private record Expected(int status, String name, boolean head, boolean closes) {
 
@@ -214,7 +214,7 @@ class FramingFuzzTest {
     private final List<String> targets = new ArrayList<>();
     private final List<byte[]> bodies = new ArrayList<>();
     private boolean isOver;
-    private int trusted; // requests that the referee must find as they were meant
+    private int trusted; // requests that the independent parser must find unchanged
 
     Exchange(long seed, int number) {
       this.random = new Random(seed * 31 + number);
@@ -254,7 +254,7 @@ class FramingFuzzTest {
         expect(new Expected(0, "", head, true), null, body);
       } else {
         boolean isRefusedUnread = hasBody && !kind.reads();
-        // A body where none belongs is refused first, but after the query.
+        // A body that is not allowed is rejected first, but after the query.
         boolean bodyNotAllowed =
             hasBody && kind.status() == 400 && !kind.reads() && !target.contains("?");
         expect(
@@ -401,7 +401,7 @@ class FramingFuzzTest {
       }
     }
 
-    /** What another parser makes of it: the very requests that were meant, and their bodies. */
+    /** The independent parser finds exactly the intended requests and bodies. */
     private void referee(byte[] all) throws IOException, HttpException {
       SessionInputBufferImpl buffer = new SessionInputBufferImpl(8192);
       InputStream in = new ByteArrayInputStream(all);
@@ -421,7 +421,7 @@ class FramingFuzzTest {
   }
 
   /**
-   * An answer, strictly read.
+   * A response, parsed strictly.
    *
    * @param end where the next one starts
    */

@@ -19,7 +19,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** A server with few places and little patience, and clients that want more of both. */
+/** A server with few connections and short timeouts, and too many slow clients. */
 @Tag("slow")
 class ManyConnectionsTest {
 
@@ -35,7 +35,7 @@ class ManyConnectionsTest {
 
   @BeforeAll
   static void start() {
-    api = TestApi.withClients(Duration.ofSeconds(1), new SlowClients.Most(16, 8, 2));
+    api = TestApi.withClients(Duration.ofSeconds(1), new SlowClients.Max(16, 8, 2));
   }
 
   @AfterAll
@@ -68,7 +68,7 @@ class ManyConnectionsTest {
     socket.getOutputStream().write(text.getBytes(StandardCharsets.ISO_8859_1));
   }
 
-  /** The first line of the next answer; empty if the connection is closed instead. */
+  /** The first line of the next response; empty if the connection is closed instead. */
   private static String status(Socket socket) throws IOException {
     StringBuilder line = new StringBuilder();
     InputStream in = socket.getInputStream();
@@ -98,7 +98,7 @@ class ManyConnectionsTest {
   }
 
   @Test
-  void health_is_answered_while_an_address_holds_all_its_places_and_more() throws IOException {
+  void health_checks_succeed_while_an_address_uses_all_its_connections() throws IOException {
     for (int i = 0; i < 100; i++) {
       connect();
     }
@@ -110,7 +110,7 @@ class ManyConnectionsTest {
   }
 
   @Test
-  void health_is_answered_and_all_else_refused_while_every_place_is_busy() throws IOException {
+  void only_health_checks_succeed_while_every_connection_is_busy() throws IOException {
     for (int i = 0; i < 16; i++) {
       busy("127.0.0." + (1 + i / 8));
     }
@@ -177,7 +177,7 @@ class ManyConnectionsTest {
       }
     }
     assertThat(answer).startsWith("HTTP/1.1 408");
-    // Counted once its input is shut, so the answer may be here before.
+    // Counted after its input is shut down, so the response may arrive before.
     Awaitility.await().until(() -> dropped(ClientConnection.Drop.SLOW_BODY) == 1);
 
     Socket flows = connect();
@@ -192,7 +192,7 @@ class ManyConnectionsTest {
   }
 
   @Test
-  void an_answer_that_is_not_taken_closes_the_connection() throws IOException {
+  void a_response_that_is_not_read_closes_the_connection() throws IOException {
     Socket deaf = connect();
     deaf.setSoTimeout(10_000);
     write(deaf, "GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n".repeat(100));
@@ -201,7 +201,7 @@ class ManyConnectionsTest {
   }
 
   @Test
-  void a_connection_is_counted_and_its_end_too() throws IOException {
+  void open_and_dropped_connections_are_counted() throws IOException {
     Socket socket = connect();
     write(socket, LIVE);
     assertThat(status(socket)).isEqualTo("HTTP/1.1 200 OK");

@@ -17,7 +17,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What the server's parser gets to see, however the bytes arrive. */
+/** The bytes that the server's parser gets, however they arrive. */
 class RequestFramingTest {
 
   /** Bytes that arrive in pieces. */
@@ -49,7 +49,7 @@ class RequestFramingTest {
     }
   }
 
-  /** All that comes out, if every request is answered as soon as it is complete. */
+  /** All output, if every request gets its response as soon as it is complete. */
   private static String all(String text, int size) {
     RequestFraming framing = new RequestFraming(new Pieces(text, size));
     StringBuilder out = new StringBuilder();
@@ -67,7 +67,7 @@ class RequestFramingTest {
   }
 
   @Test
-  void requests_come_out_the_same_whatever_pieces_they_arrive_in() {
+  void requests_are_the_same_whatever_pieces_they_arrive_in() {
     String text =
         """
         GET /a HTTP/1.1
@@ -139,7 +139,7 @@ class RequestFramingTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"http:///x", "http://?x", "http://user@h/x", "http://h#/x"})
-  void an_absolute_url_without_a_plain_host_is_refused(String target) {
+  void an_absolute_url_without_a_plain_host_is_rejected(String target) {
     assertThatThrownBy(() -> all("GET " + target + " HTTP/1.1\r\nHost: h\r\n\r\n", 999))
         .isInstanceOf(RequestException.class)
         .hasMessageContaining("host");
@@ -153,13 +153,13 @@ class RequestFramingTest {
                 "POST / HTTP/1.1\r\nContent-Length: 2\r\n\r\n{}GET / HTTP/1.1\r\n\r\n", 999));
 
     assertThat(framing.next()).asString().endsWith("\r\n\r\n");
-    framing.answered(false); // early: the body is still there
+    framing.answered(false); // early: the body is not read yet
     assertThat(framing.next()).isNull();
     assertThat(framing.isUnread()).isTrue();
   }
 
   @Test
-  void the_next_request_waits_for_the_answer_to_this_one() {
+  void the_next_request_waits_for_the_response_to_this_one() {
     RequestFraming framing =
         new RequestFraming(new Pieces("GET / HTTP/1.1\r\n\r\n".repeat(2), 999));
 
@@ -168,7 +168,7 @@ class RequestFramingTest {
   }
 
   @Test
-  void a_chunk_is_handed_over_as_it_arrives_however_large_it_says_it_is() {
+  void a_chunk_is_handed_over_as_it_arrives_however_large_it_is() {
     RequestFraming framing =
         new RequestFraming(
             new Pieces("POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n3ffffff\r\nabc", 999));
@@ -190,12 +190,12 @@ class RequestFramingTest {
   }
 
   @Test
-  void it_says_what_it_waits_for() {
+  void reads_name_the_part_that_is_waited_for() {
     Pieces pieces = new Pieces("GET / HTTP/1.1\r\nContent-Length: 9\r\n\r\n.........", 20);
     RequestFraming framing = new RequestFraming(pieces);
 
-    framing.next(); // the head, of which the second piece has the end
-    framing.next(); // what that piece has of the body
+    framing.next(); // the head, which ends in the second piece
+    framing.next(); // the start of the body in that piece
     framing.next();
 
     assertThat(pieces.waits)
@@ -205,7 +205,7 @@ class RequestFramingTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"GET / HT", "\r\n", "GET / HTTP/1.1\r\nA: b\r\n"})
-  void a_head_that_ends_in_the_middle_is_no_request(String text) {
+  void an_incomplete_head_is_not_a_request(String text) {
     RequestFraming ended = new RequestFraming(new Pieces(text, 99));
     Pieces pieces = new Pieces(text, 99);
     pieces.cut = true;
@@ -217,7 +217,7 @@ class RequestFramingTest {
   }
 
   @Test
-  void nothing_is_handed_over_after_what_is_not_http() {
+  void nothing_is_handed_over_after_invalid_bytes() {
     RequestFraming framing =
         new RequestFraming(new Pieces("GET / HTTP/1.1\r\n: x\r\n\r\nGET / HTTP/1.1\r\n\r\n", 99));
 
@@ -226,7 +226,7 @@ class RequestFramingTest {
   }
 
   @Test
-  void a_head_that_never_ends_is_refused_before_it_fills_the_memory() {
+  void an_endless_head_is_rejected_before_it_fills_the_memory() {
     String endless = "GET / HTTP/1.1\r\n" + "A: b\r\n".repeat(20) + "C: " + "d".repeat(100_000);
 
     assertThatThrownBy(() -> all(endless, 1)).hasMessageContaining("16 KiB");

@@ -22,14 +22,14 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** How long is waited for clients, and how many there may be, on connections no server reads. */
+/** Timeouts and limits of connections, without a server that reads them. */
 class SlowClientsTest {
 
   private static final Duration PATIENCE = Duration.ofMillis(300);
 
   private final SimpleMeterRegistry metrics = new SimpleMeterRegistry();
   private final SlowClients slowClients =
-      new SlowClients(PATIENCE, new SlowClients.Most(8, 4, 2), metrics);
+      new SlowClients(PATIENCE, new SlowClients.Max(8, 4, 2), metrics);
   private final List<SocketChannel> clients = new ArrayList<>();
   private ServerSocketChannel server;
 
@@ -48,7 +48,7 @@ class SlowClientsTest {
     }
   }
 
-  /** A connection as both ends see it. */
+  /** Both ends of a connection. */
   private record Accepted(SocketChannel channel, ClientConnection connection) {
 
     boolean isOpen() {
@@ -56,13 +56,13 @@ class SlowClientsTest {
     }
 
     void write(int bytes) throws IOException {
-      connection.waits(ClientConnection.Wait.ANSWER);
+      connection.waits(ClientConnection.Wait.RESPONSE);
       channel.write(ByteBuffer.allocate(bytes));
       connection.works();
     }
 
     Accepted busy() {
-      connection.asked();
+      connection.requested();
       connection.works();
       return this;
     }
@@ -96,7 +96,7 @@ class SlowClientsTest {
   }
 
   @Test
-  void who_watches_may_be_idle_who_should_ask_may_not() throws IOException {
+  void an_event_stream_may_be_idle_and_a_client_without_a_request_may_not() throws IOException {
     Accepted watcher = accept();
     watcher.write(10);
     Accepted silent = accept();
@@ -124,7 +124,7 @@ class SlowClientsTest {
   }
 
   @Test
-  void who_watches_and_does_not_read_is_cut_off() throws IOException {
+  void an_event_stream_that_is_not_read_is_disconnected() throws IOException {
     Accepted watcher = accept();
     Thread writer =
         Thread.ofVirtual()
@@ -145,7 +145,7 @@ class SlowClientsTest {
   }
 
   @Test
-  void a_large_answer_that_is_taken_byte_by_byte_is_cut_off_and_a_small_one_is_not()
+  void a_large_response_that_is_read_too_slowly_is_cut_off_and_a_small_one_is_not()
       throws IOException {
     Accepted large = accept().busy();
     Accepted small = accept().busy();
@@ -156,7 +156,7 @@ class SlowClientsTest {
             () -> {
               for (Accepted each : List.of(large, small)) {
                 each.connection().taken(1);
-                each.connection().waits(ClientConnection.Wait.ANSWER);
+                each.connection().waits(ClientConnection.Wait.RESPONSE);
               }
               return !large.isOpen();
             });
@@ -166,14 +166,14 @@ class SlowClientsTest {
   }
 
   @Test
-  void a_dead_connection_takes_none_with_it_that_has_got_its_port() throws IOException {
-    // Of an address that nobody else connects from, so that nobody else has the port meanwhile.
+  void a_dead_connection_does_not_close_another_one_with_its_port() throws IOException {
+    // From an address that no other test uses, so that the port stays free.
     SocketChannel first = connect(new InetSocketAddress("127.0.0.77", 0));
     SocketChannel gone = server.accept();
     SocketAddress address = gone.getRemoteAddress();
     ClientConnection dead = slowClients.accept(gone);
     first.setOption(StandardSocketOptions.SO_LINGER, 0);
-    first.close(); // at once, so that its port is free
+    first.close(); // now, so that its port is free
     assertThat(connect(address).getLocalAddress()).isEqualTo(address);
     SocketChannel channel = server.accept();
     Accepted accepted = new Accepted(channel, slowClients.accept(channel));
@@ -189,14 +189,14 @@ class SlowClientsTest {
     assertThat(accepted.isOpen()).isTrue();
   }
 
-  /** Waits in a read of its own, as the server does, and answers how it ended. */
+  /** Reads on its own thread, as the server does, and returns how the read ended. */
   private static boolean isCutWhileReading(Accepted accepted) throws IOException {
     int read = accepted.channel().read(ByteBuffer.allocate(10));
     return read < 0 && accepted.connection().isCut() && accepted.isOpen();
   }
 
   @Test
-  void a_body_that_stalls_is_cut_off_but_can_still_be_answered() throws IOException {
+  void a_stalled_body_is_cut_off_but_still_gets_a_response() throws IOException {
     Accepted uploads = accept();
     uploads.connection().bodyStarts(100);
     uploads.connection().waits(ClientConnection.Wait.BODY);
@@ -207,7 +207,7 @@ class SlowClientsTest {
   }
 
   @Test
-  void a_body_that_passes_its_deadline_is_cut_off_without_another_byte() throws IOException {
+  void a_body_is_cut_off_at_its_deadline_without_another_byte() throws IOException {
     Accepted uploads = accept();
     uploads.connection().bodyStarts(100);
     uploads.connection().bodyUntil(System.nanoTime());
@@ -218,7 +218,7 @@ class SlowClientsTest {
   }
 
   @Test
-  void a_large_body_that_trickles_is_cut_off_and_a_small_one_is_not() throws Exception {
+  void a_large_body_that_arrives_too_slowly_is_cut_off_and_a_small_one_is_not() throws Exception {
     Accepted large = accept();
     Accepted small = accept();
     large.connection().bodyStarts(64 << 20);
@@ -244,7 +244,7 @@ class SlowClientsTest {
   }
 
   @Test
-  void a_head_that_comes_byte_by_byte_has_one_deadline() throws IOException {
+  void a_head_that_arrives_byte_by_byte_has_one_deadline() throws IOException {
     Accepted asks = accept();
     await()
         .pollInterval(Duration.ofMillis(20))
@@ -271,7 +271,7 @@ class SlowClientsTest {
 
     Accepted fifth = accept();
 
-    assertThat(silent.isOpen()).as("silent for longest, and it has never asked").isFalse();
+    assertThat(silent.isOpen()).as("idle for longest, and it never sent a request").isFalse();
     assertThat(List.of(keptAlive, later, answered, elsewhere, fifth)).allMatch(Accepted::isOpen);
     assertThat(fifth.connection().isReserved()).isFalse();
     await().until(() -> dropped(ClientConnection.Drop.MADE_ROOM) == 1);
@@ -279,7 +279,7 @@ class SlowClientsTest {
   }
 
   @Test
-  void one_too_many_gets_a_place_for_questions_about_the_node() throws IOException {
+  void a_connection_beyond_the_limit_is_reserved_for_health_checks() throws IOException {
     for (int i = 0; i < 4; i++) {
       accept().busy();
     }
@@ -289,14 +289,14 @@ class SlowClientsTest {
 
     assertThat(accept().busy().connection().isReserved()).isTrue();
 
-    assertThat(waits.isOpen()).as("it was waited for, the others are being answered").isFalse();
+    assertThat(waits.isOpen()).as("the only connection that waits for its client").isFalse();
     assertThatThrownBy(this::accept).isInstanceOf(CloseConnectionException.class);
     await().until(() -> dropped(ClientConnection.Drop.ADDRESS_LIMIT) == 1);
-    assertThat(accept("127.0.0.2").connection().isReserved()).as("of another address").isFalse();
+    assertThat(accept("127.0.0.2").connection().isReserved()).as("from another address").isFalse();
   }
 
   @Test
-  void all_addresses_together_have_a_limit_too() throws IOException {
+  void all_addresses_together_have_a_limit() throws IOException {
     for (int i = 0; i < 7; i++) {
       accept("127.0.1." + i / 2).busy();
     }
@@ -309,7 +309,7 @@ class SlowClientsTest {
   }
 
   @Test
-  void a_place_is_free_again_when_its_connection_is_closed() throws IOException {
+  void a_closed_connection_makes_room_for_another() throws IOException {
     for (int i = 0; i < 20; i++) {
       Accepted accepted = accept().busy();
       assertThat(accepted.connection().isReserved()).isFalse();

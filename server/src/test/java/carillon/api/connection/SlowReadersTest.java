@@ -15,7 +15,7 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
-/** Clients that take a large answer slowly, or not at all. */
+/** Clients that read a large response slowly, or not at all. */
 class SlowReadersTest {
 
   private static final int TASKS = 16;
@@ -25,7 +25,7 @@ class SlowReadersTest {
 
   @BeforeAll
   static void start() {
-    api = TestApi.withClients(Duration.ofSeconds(1), new SlowClients.Most(16, 8, 2));
+    api = TestApi.withClients(Duration.ofSeconds(1), new SlowClients.Max(16, 8, 2));
     for (int i = 0; i < TASKS; i++) {
       api.task(
           "{\"type\": \"t\", \"delay\": \"1h\", \"payload\": \"" + "x".repeat(PAYLOAD) + "\"}");
@@ -37,7 +37,7 @@ class SlowReadersTest {
     api.close();
   }
 
-  /** Asks for all tasks with their payloads, which are more than any system holds for a client. */
+  /** Requests all tasks with payloads, which are larger than any send buffer. */
   private static Socket asks() throws IOException {
     Socket socket = new Socket();
     socket.setReceiveBufferSize(32 << 10);
@@ -59,7 +59,7 @@ class SlowReadersTest {
   }
 
   @Test
-  void a_client_that_takes_its_answer_slowly_but_steadily_gets_all_of_it() throws IOException {
+  void a_client_that_reads_slowly_but_steadily_gets_the_whole_response() throws IOException {
     try (Socket socket = asks()) {
       InputStream in = socket.getInputStream();
       double droppedBefore = dropped();
@@ -80,7 +80,7 @@ class SlowReadersTest {
   }
 
   @Test
-  void a_client_that_takes_nothing_is_cut_off() throws IOException {
+  void a_client_that_reads_nothing_is_cut_off() throws IOException {
     double droppedBefore = dropped();
     try (Socket _ = asks()) {
       await().until(() -> dropped() == droppedBefore + 1);

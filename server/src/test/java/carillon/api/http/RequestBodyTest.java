@@ -22,7 +22,7 @@ class RequestBodyTest {
   private static final byte[] LINE =
       "{\"type\": \"t\", \"payload\": {\"a\": 1}}\n".getBytes(StandardCharsets.US_ASCII);
 
-  /** Lines that have always arrived already, until the test is over. */
+  /** An endless body whose lines never have to be waited for, until the test ends. */
   private static final class Endless extends InputStream {
     private final AtomicBoolean over;
 
@@ -66,7 +66,7 @@ class RequestBodyTest {
   }
 
   @Test
-  void large_bodies_on_all_cores_leave_room_for_other_requests() throws InterruptedException {
+  void large_bodies_on_all_cores_do_not_block_other_requests() throws InterruptedException {
     BodyMemory memory = new BodyMemory(1L << 30, new SpillDirectories(null));
     AtomicBoolean over = new AtomicBoolean();
     List<Thread> parsers = new ArrayList<>();

@@ -42,7 +42,7 @@ class BodyMemoryTest {
   }
 
   @Test
-  void what_does_not_fit_is_in_the_data_directory_where_only_its_owner_may_look()
+  void spilled_rows_are_in_the_data_directory_readable_by_the_owner_only()
       throws IOException {
     BodyMemory withData = new BodyMemory(32 * MIB, new SpillDirectories(data));
     try (BodyMemory.Share share = withData.share(ONE)) {
@@ -57,9 +57,9 @@ class BodyMemoryTest {
   }
 
   @Test
-  void without_a_data_directory_to_write_to_the_system_has_one() throws IOException {
+  void without_a_writable_data_directory_the_temporary_directory_is_used() throws IOException {
     Path temporary = Path.of(System.getProperty("java.io.tmpdir"));
-    Files.createFile(data.resolve("tmp")); // so it cannot be a directory
+    Files.createFile(data.resolve("tmp")); // so that it cannot be a directory
     for (Path given : List.of(data, data.resolve("not-there"))) {
       BodyMemory withoutData = new BodyMemory(32 * MIB, new SpillDirectories(given));
       try (BodyMemory.Share share = withoutData.share(ONE)) {
@@ -72,7 +72,7 @@ class BodyMemoryTest {
   }
 
   @Test
-  void a_tenant_has_at_most_a_quarter_and_is_told_so() {
+  void a_tenant_gets_at_most_a_quarter_and_the_error_says_so() {
     try (BodyMemory.Share one = memory.share(ONE);
         BodyMemory.Share more = memory.share(ONE);
         BodyMemory.Share other = memory.share(OTHER)) {
@@ -90,7 +90,7 @@ class BodyMemoryTest {
   }
 
   @Test
-  void a_tenant_that_holds_little_gets_in_when_others_hold_all_they_can() {
+  void a_tenant_that_holds_little_gets_memory_while_others_hold_their_maximum() {
     List<BodyMemory.Share> shares = new ArrayList<>();
     for (int tenant = 10; tenant < 14; tenant++) {
       BodyMemory.Share share = memory.share(new TenantId(tenant));
@@ -110,7 +110,7 @@ class BodyMemoryTest {
   }
 
   @Test
-  void a_large_request_that_waits_stops_no_small_one_and_goes_on_when_there_is_room()
+  void a_waiting_large_request_does_not_block_a_small_one()
       throws Exception {
     BodyMemory.Share holder = memory.share(ONE);
     holder.mustHold(8 * MIB);
@@ -135,7 +135,7 @@ class BodyMemoryTest {
   }
 
   @Test
-  void two_that_hold_half_and_want_more_do_not_wait_for_each_other_for_ever() {
+  void two_requests_that_want_each_others_memory_do_not_wait_forever() {
     BodyMemory.Share one = memory.share(ONE);
     BodyMemory.Share two = memory.share(ONE);
     one.mustHold(4 * MIB);
@@ -158,7 +158,7 @@ class BodyMemoryTest {
   }
 
   @Test
-  void what_can_be_in_a_file_leaves_memory_for_what_cannot() {
+  void data_that_can_spill_leaves_memory_for_data_that_cannot() {
     try (BodyMemory.Share share = memory.share(ONE)) {
       assertThat(share.mayHold(MIB)).isTrue();
       assertThat(share.mayHold(1024)).isFalse();
@@ -169,7 +169,7 @@ class BodyMemoryTest {
   }
 
   @Test
-  void a_body_that_was_parsed_holds_what_its_values_take() {
+  void a_parsed_body_holds_the_memory_of_its_values() {
     try (BodyMemory.Share share = memory.share(ONE)) {
       BodyMemory.Held held = share.held();
       held.need(MIB);
@@ -182,7 +182,7 @@ class BodyMemoryTest {
   }
 
   @Test
-  void a_body_of_many_small_values_is_weighed_by_what_they_take() {
+  void many_small_values_count_with_their_real_size() {
     byte[] bytes =
         ("{\"a\":[" + "{\"b\":0},".repeat(10_000) + "0]}")
             .getBytes(java.nio.charset.StandardCharsets.UTF_8);

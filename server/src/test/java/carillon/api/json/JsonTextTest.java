@@ -46,7 +46,7 @@ class JsonTextTest {
         "{\"payload\":[\"x\\u0000\"]} | NUL_NOT_ALLOWED",
         "{\"payload\":\"x\\u0000\"} | NUL_NOT_ALLOWED",
       })
-  void what_is_not_a_plain_object_is_refused(String text, ErrorCode code) {
+  void a_body_that_is_not_an_object_is_rejected(String text, ErrorCode code) {
     ApiException e = catchThrowableOfType(ApiException.class, () -> JsonText.object(text));
 
     assertThat(e.code()).isEqualTo(code);
@@ -58,7 +58,7 @@ class JsonTextTest {
   }
 
   @Test
-  void nesting_is_bounded_however_deep_it_is() {
+  void nesting_is_bounded() {
     for (int depth : List.of(65, 100_000)) {
       String text = "{\"payload\":" + "[".repeat(depth - 1) + "]".repeat(depth - 1) + "}";
 
@@ -86,7 +86,7 @@ class JsonTextTest {
         "\"\u00e9\ud83d\ude00\"",
         "[\"output\", \"\\\"\"]"
       })
-  void a_payload_is_the_very_text_that_was_sent(String payload) {
+  void a_payload_keeps_the_text_that_was_sent(String payload) {
     for (String text :
         List.of(
             "{\"payload\":" + payload + "}",
@@ -98,7 +98,7 @@ class JsonTextTest {
   }
 
   @Test
-  void a_payload_longer_than_any_buffer_is_the_very_text_that_was_sent() {
+  void a_payload_longer_than_any_buffer_keeps_the_text_that_was_sent() {
     String payload = "[" + "\"\u00e4bc\", 1.50, ".repeat(20_000) + "{}]";
 
     assertThat(JsonText.object("{\"payload\": " + payload + ", \"a\": 1}").fields().get("payload"))
@@ -106,7 +106,7 @@ class JsonTextTest {
   }
 
   @Test
-  void items_are_handed_over_one_by_one_with_their_payloads() {
+  void items_are_passed_on_one_by_one_with_their_payloads() {
     List<JsonValue> items = new ArrayList<>();
 
     JsonText.items("{\"tasks\": [{\"payload\": 1.0}, {\"payload\": [2]}]}", "tasks", items::add);
@@ -128,7 +128,7 @@ class JsonTextTest {
         "{\"tasks\": []} x     | INVALID_JSON",
         "{\"tasks\": [],\"tasks\": []} | DUPLICATE_FIELD",
       })
-  void what_is_not_one_array_of_tasks_is_refused(String text, ErrorCode code) {
+  void a_body_that_is_not_one_array_of_tasks_is_rejected(String text, ErrorCode code) {
     ApiException e =
         catchThrowableOfType(ApiException.class, () -> JsonText.items(text, "tasks", _ -> {}));
 

@@ -45,14 +45,14 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** Passes are made by hand, at times of the test's own. */
+/** Passes are run by the test, at times that it sets. */
 class BroadcastTest {
 
   private static final EventStream.Filter ALL = new EventStream.Filter(null, Set.of(), false);
 
   private World world;
-  private final AtomicInteger looks = new AtomicInteger();
-  private final AtomicReference<Set<Viewer>> lookedAt = new AtomicReference<>(Set.of());
+  private final AtomicInteger statsReads = new AtomicInteger();
+  private final AtomicReference<Set<Viewer>> readViewers = new AtomicReference<>(Set.of());
   private Broadcast broadcast;
   private final Random random = new Random(1);
   private long now = System.nanoTime();
@@ -64,7 +64,7 @@ class BroadcastTest {
   }
 
   private Broadcast broadcast() {
-    return broadcast(this::look);
+    return broadcast(this::readStats);
   }
 
   private Broadcast broadcast(Function<Set<Viewer>, Map<Viewer, String>> stats) {
@@ -76,10 +76,10 @@ class BroadcastTest {
         world.clock);
   }
 
-  /** Knows one tenant only. */
-  private Map<Viewer, String> look(Set<Viewer> viewers) {
-    looks.incrementAndGet();
-    lookedAt.set(viewers);
+  /** Has statistics of one tenant only. */
+  private Map<Viewer, String> readStats(Set<Viewer> viewers) {
+    statsReads.incrementAndGet();
+    readViewers.set(viewers);
     Map<Viewer, String> json = new HashMap<>();
     for (Viewer viewer : viewers) {
       if (viewer.tenant().equals(World.TENANT)) {
@@ -117,17 +117,17 @@ class BroadcastTest {
     return broadcast.open(caller, () -> caller, filter);
   }
 
-  /** A pass, so long after the last. */
+  /** Runs a pass, some time after the last one. */
   private void pass(Duration later) {
     now += later.toNanos();
     broadcast.passOnce(now);
   }
 
   private void pass() {
-    pass(Broadcast.EVERY);
+    pass(Broadcast.PASS_INTERVAL);
   }
 
-  /** Everything that a stream has to read by now, and the stream's end. */
+  /** Everything that a stream has sent so far, and an end mark. */
   private static String rest(EventStream stream) {
     var out = new ByteArrayOutputStream();
     Thread reader = Thread.ofVirtual().start(() -> write(stream, out, Duration.ofMinutes(1)));
@@ -152,7 +152,7 @@ class BroadcastTest {
   }
 
   @Test
-  void a_stream_is_told_what_happens_from_now_on_and_once() {
+  void a_stream_gets_each_new_event_once() {
     happens(1, "before");
     EventStream stream = watch(caller(1), ALL);
     pass();
@@ -175,7 +175,7 @@ class BroadcastTest {
   }
 
   @Test
-  void what_is_committed_late_is_told_too() {
+  void events_that_are_committed_late_are_sent_too() {
     EventStream stream = watch(caller(1), ALL);
     pass();
     happens(1, "in-time");
@@ -189,7 +189,7 @@ class BroadcastTest {
   }
 
   @Test
-  void each_stream_sees_what_it_may_and_wants_to() {
+  void each_stream_gets_the_events_it_may_see_and_asked_for() {
     EventStream all = watch(caller(1), ALL);
     EventStream limited = watch(caller(1, "mail"), ALL);
     EventStream ofType = watch(caller(1), new EventStream.Filter("sms", Set.of(), false));
@@ -208,12 +208,12 @@ class BroadcastTest {
   }
 
   @Test
-  void more_than_a_person_can_read_is_only_counted() {
+  void events_beyond_the_limit_are_only_counted() {
     EventStream stream = watch(caller(1), ALL);
     EventStream limited = watch(caller(1, "mail"), ALL);
     pass();
     List<Events.Event> events = new ArrayList<>();
-    for (int i = 0; i < Broadcast.MOST_TOLD + 7; i++) {
+    for (int i = 0; i < Broadcast.MAX_EVENTS_PER_PASS + 7; i++) {
       TaskId id = TaskId.at(world.clock.instant(), new Random(i));
       var change = new Events.Change(id, "sms", null, TaskState.PENDING, 0);
       events.add(new Events.Event(World.TENANT, world.clock.instant(), change, 0));
@@ -223,30 +223,30 @@ class BroadcastTest {
     pass();
 
     String told = rest(stream);
-    assertThat(told.split("event: task")).hasSize(Broadcast.MOST_TOLD + 1);
+    assertThat(told.split("event: task")).hasSize(Broadcast.MAX_EVENTS_PER_PASS + 1);
     assertThat(told).contains("event: more\ndata: {\"skipped\":1007}\n\n");
     assertThat(rest(limited)).contains("{\"skipped\":1}").doesNotContain("event: task");
   }
 
   @Test
-  void figures_come_at_once_and_every_two_seconds_from_one_look_for_all() {
+  void statistics_are_sent_immediately_and_every_two_seconds_from_one_query() {
     EventStream.Filter filter = new EventStream.Filter(null, Set.of(), true);
     EventStream first = watch(caller(1), filter);
     EventStream none = watch(caller(1), ALL);
     pass();
-    assertThat(looks).hasValue(1);
+    assertThat(statsReads).hasValue(1);
     EventStream again = watch(caller(1), filter);
     pass(Duration.ofMillis(100));
-    assertThat(looks).as("the last look is still good").hasValue(1);
+    assertThat(statsReads).as("the last statistics are still fresh").hasValue(1);
     EventStream second = watch(caller(1, "mail"), filter);
     EventStream stranger = watch(caller(2), filter);
     pass(Duration.ofMillis(100));
     Viewer limited = new Viewer(World.TENANT, List.of("mail"));
-    assertThat(lookedAt).hasValue(Set.of(limited, Viewer.ofAll(new TenantId(2))));
+    assertThat(readViewers).hasValue(Set.of(limited, Viewer.ofAll(new TenantId(2))));
     pass(Duration.ofSeconds(2));
 
-    assertThat(looks).hasValue(3);
-    assertThat(lookedAt)
+    assertThat(statsReads).hasValue(3);
+    assertThat(readViewers)
         .hasValue(Set.of(limited, Viewer.ofAll(World.TENANT), Viewer.ofAll(new TenantId(2))));
     assertThat(rest(again).split("event: stats")).hasSize(3);
     assertThat(rest(first).split("event: stats\ndata: \\{\"all\":true}\n\n")).hasSize(3);
@@ -256,14 +256,14 @@ class BroadcastTest {
   }
 
   @Test
-  void fifty_streams_with_keys_and_types_of_their_own_cost_the_database_what_one_costs() {
+  void fifty_streams_with_their_own_keys_and_types_cost_as_much_as_one() {
     world.countStatements();
     int one = statementsOf(1);
     assertThat(statementsOf(50)).isEqualTo(one);
-    assertThat(one).as("of 12 seconds").isBetween(40, 150);
+    assertThat(one).as("in 12 seconds").isBetween(40, 150);
   }
 
-  /** All that there are in 12 s, with a task a second; each stream has its own key and type. */
+  /** The statements of 12 s with a task a second; each stream has its own key and type. */
   private int statementsOf(int streams) {
     broadcast.close();
     var reader = new StatsReader(world.db, world.catalog, world.partitions, world.clock);
@@ -316,7 +316,7 @@ class BroadcastTest {
   }
 
   @Test
-  void while_the_database_is_busy_no_key_is_waited_for_and_the_others_are_told() {
+  void a_busy_database_delays_key_checks_but_no_events() {
     AtomicInteger asked = new AtomicInteger();
     Supplier<Caller> busy =
         () -> {
@@ -332,12 +332,12 @@ class BroadcastTest {
     happens(1, "mail");
     pass();
 
-    assertThat(asked).as("once more by the next pass").hasValue(2);
+    assertThat(asked).as("again by the next pass").hasValue(2);
     open.forEach(stream -> assertThat(rest(stream)).contains("mail"));
   }
 
   @Test
-  void a_revoked_key_is_found_by_the_one_statement_for_all() {
+  void one_statement_finds_revoked_keys_of_all_streams() {
     String key = key("mail");
     String id = KeyText.parse(key).orElseThrow().id();
     var auth =
@@ -358,7 +358,7 @@ class BroadcastTest {
   }
 
   @Test
-  void a_stream_breathes_whatever_becomes_of_the_passes() {
+  void a_stream_sends_keep_alives_without_passes() {
     EventStream stream = watch(caller(1), ALL);
     var out = new ByteArrayOutputStream();
     Thread writer = Thread.ofVirtual().start(() -> write(stream, out, Duration.ofMillis(10)));
@@ -379,11 +379,11 @@ class BroadcastTest {
   }
 
   @Test
-  void who_does_not_read_is_let_go_of_and_the_others_go_on() {
+  void a_stream_that_is_not_read_ends_and_the_others_continue() {
     EventStream idle = watch(caller(1), ALL);
     EventStream reader = watch(caller(1), ALL);
     pass();
-    for (int i = 0; i < EventStream.MOST_WAITING; i++) {
+    for (int i = 0; i < EventStream.MAX_WAITING; i++) {
       idle.add(new byte[1]);
     }
     assertThat(idle.isEnded()).isFalse();
@@ -398,7 +398,7 @@ class BroadcastTest {
   }
 
   @Test
-  void who_may_no_longer_watch_is_told_nothing_more_within_ten_seconds() {
+  void a_stream_ends_within_ten_seconds_after_its_caller_lost_access() {
     AtomicReference<@Nullable ApiException> refusal = new AtomicReference<>();
     Caller caller = caller(1);
     Supplier<Caller> callerNow =
@@ -415,7 +415,7 @@ class BroadcastTest {
     assertThat(moved.isEnded()).isTrue();
     refusal.set(DatabaseGate.overloaded());
     pass(Duration.ofSeconds(7));
-    assertThat(stream.isEnded()).as("not known").isFalse();
+    assertThat(stream.isEnded()).as("the database was too busy to check").isFalse();
     refusal.set(Auth.unauthorized());
     pass(Duration.ofSeconds(7));
 
@@ -423,7 +423,7 @@ class BroadcastTest {
   }
 
   @Test
-  void a_tenant_and_a_node_have_only_so_many_streams() {
+  void the_streams_of_a_tenant_and_of_a_node_are_limited() {
     for (int tenant = 1; tenant <= Limits.STREAMS / Limits.STREAMS_OF_TENANT; tenant++) {
       Caller caller = caller(tenant);
       for (int i = 0; i < Limits.STREAMS_OF_TENANT; i++) {
@@ -441,7 +441,7 @@ class BroadcastTest {
   }
 
   @Test
-  void a_refusal_looks_for_clients_that_have_gone() {
+  void a_rejected_stream_causes_probes_for_disconnected_clients() {
     List<EventStream> streams = new ArrayList<>();
     for (int i = 0; i < Limits.STREAMS_OF_TENANT; i++) {
       streams.add(watch(caller(1), ALL));
@@ -456,7 +456,7 @@ class BroadcastTest {
 
           @Override
           public void write(byte[] bytes) throws IOException {
-            if (writes.incrementAndGet() > 2) { // the first after its start is still taken
+            if (writes.incrementAndGet() > 2) { // the first write after the start still succeeds
               throw new IOException("gone");
             }
           }
@@ -483,7 +483,7 @@ class BroadcastTest {
   }
 
   @Test
-  void however_many_are_refused_each_stream_is_written_to_once_a_second_and_twice_in_all() {
+  void many_rejected_streams_cause_one_probe_a_second_and_two_in_all() {
     EventStream stream = watch(caller(1), ALL);
     for (int i = 1; i < Limits.STREAMS_OF_TENANT; i++) {
       watch(caller(1), ALL);
@@ -518,7 +518,7 @@ class BroadcastTest {
   }
 
   @Test
-  void a_database_that_fails_for_a_while_costs_nobody_the_stream() {
+  void streams_survive_a_database_failure() {
     EventStream stream = watch(caller(1), ALL);
     pass();
     world.sql("ALTER TABLE carillon.event RENAME TO away");
@@ -531,7 +531,7 @@ class BroadcastTest {
   }
 
   @Test
-  void who_watches_says_so_again_and_again_until_nobody_does() {
+  void watches_are_renewed_until_the_last_stream_ends() {
     EventStream stream = watch(caller(1), ALL);
     pass();
     assertThat(world.store.events().watched()).containsExactly(World.TENANT);

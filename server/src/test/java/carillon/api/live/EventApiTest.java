@@ -45,7 +45,7 @@ class EventApiTest {
     api.close();
   }
 
-  /** A client that reads what comes. */
+  /** A client that reads events. */
   private static final class Watching implements AutoCloseable {
 
     private final HttpClient client = HttpClient.newHttpClient();
@@ -99,7 +99,7 @@ class EventApiTest {
   }
 
   @Test
-  void what_happens_on_another_node_comes_as_server_sent_events() {
+  void changes_on_another_node_are_sent_as_server_sent_events() {
     try (World other = api.world.beside();
         Feed feed = new Feed(other.store.events(), other.catalog, other.clock, () -> "other");
         Watching watching = new Watching(api, "?stats=false&type=t")) {
@@ -113,7 +113,7 @@ class EventApiTest {
       await()
           .until(
               () -> {
-                other.discard(); // the other node hears who is watched every two seconds
+                other.discard(); // the other node reads the watched tenants every two seconds
                 return watching.heard().indexOf("event: task") > 0;
               });
 
@@ -126,13 +126,13 @@ class EventApiTest {
   }
 
   @Test
-  void the_figures_come_at_once_and_who_goes_is_forgotten() {
+  void statistics_are_sent_immediately_and_a_disconnected_client_is_removed() {
     Watching watching = new Watching(api, "");
     await().until(() -> watching.heard().indexOf("event: stats\ndata: {") > 0);
     assertThat(streams(api)).isPositive();
     watching.close();
 
-    // The next thing that is written finds nobody there.
+    // The next write finds that the client has disconnected.
     await()
         .atMost(Duration.ofSeconds(15))
         .until(
@@ -152,14 +152,14 @@ class EventApiTest {
   }
 
   @Test
-  void asking_for_the_head_opens_no_stream() {
+  void a_head_request_opens_no_stream() {
     int before = streams(api);
 
     TestApi.Reply reply =
         api.request("HEAD", "/v1/events").as(TestApi.ADMIN_KEY).send().expect(200);
 
     assertThat(reply.body()).isEmpty();
-    // What was opened for it is closed once the answer is written.
+    // The stream that was opened for it is closed after the response.
     await().untilAsserted(() -> assertThat(streams(api)).isLessThanOrEqualTo(before));
   }
 
@@ -172,12 +172,12 @@ class EventApiTest {
     "?stats=maybe, INVALID_VALUE",
     "?tenant=other, UNSUPPORTED_FILTER"
   })
-  void what_is_not_understood_is_refused_before_a_stream_begins(String query, ErrorCode code) {
+  void invalid_parameters_are_rejected_before_a_stream_opens(String query, ErrorCode code) {
     api.get("/v1/events" + query).send().expect(code);
   }
 
   @Test
-  void more_tasks_than_a_page_shows_are_refused() {
+  void too_many_task_ids_are_rejected() {
     String ids = "0192f0c1-7d2a-7b3c-8d4e-5f6071829304,".repeat(Limits.WATCHED_TASKS);
 
     TestApi.Reply refused =
@@ -185,11 +185,11 @@ class EventApiTest {
             .send()
             .expect(ErrorCode.TOO_LONG);
 
-    assertThat(refused.text("detail")).contains("100 ids");
+    assertThat(refused.text("detail")).contains("100 IDs");
   }
 
   @Test
-  void a_stream_needs_a_key_that_may_read_these_tasks() {
+  void a_stream_requires_a_key_with_access_to_the_tasks() {
     String key = api.key("limited", "producer", "mail");
 
     api.request("GET", "/v1/events").send().expect(ErrorCode.UNAUTHORIZED);
@@ -223,7 +223,7 @@ class EventApiTest {
   }
 
   @Test
-  void a_node_that_stops_ends_its_streams_and_waits_for_none() {
+  void a_stopping_node_ends_its_streams_immediately() {
     try (TestApi stopping = TestApi.start();
         Watching watching = new Watching(stopping, "")) {
       await().until(() -> watching.heard().indexOf("retry") >= 0);
@@ -232,7 +232,7 @@ class EventApiTest {
 
       await().until(() -> watching.heard().indexOf("the end") > 0);
       assertThat(Duration.ofNanos(System.nanoTime() - from))
-          .as("less than the grace for requests that go on")
+          .as("less than the grace period of running requests")
           .isLessThan(Duration.ofSeconds(2));
     }
   }

@@ -38,7 +38,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import tools.jackson.databind.JsonNode;
 
-/** {@code GET /v1/stats} and what belongs to it. */
+/** {@code GET /v1/stats} and related endpoints. */
 class StatsApiTest {
 
   private static final String[] ACTIVITY = {
@@ -48,7 +48,7 @@ class StatsApiTest {
   private static TestApi api;
   private static String worker;
 
-  /** Of the tenant stats: three mails that wait, two of them due, and ten completed; one sms. */
+  /** The tenant stats has three pending mails, two of them due, ten completed ones, and one sms. */
   @BeforeAll
   static void start() {
     api = TestApi.start();
@@ -94,7 +94,7 @@ class StatsApiTest {
     waiting
         .changes()
         .keySet()
-        .forEach(partition -> waiting.keep(partition, waiting.count(partition)));
+        .forEach(partition -> waiting.save(partition, waiting.count(partition)));
     waiting.done(now);
   }
 
@@ -108,7 +108,7 @@ class StatsApiTest {
   }
 
   @Test
-  void a_tenant_sees_its_tasks_and_what_happened_to_them() {
+  void a_tenant_sees_its_tasks_and_their_activity() {
     JsonNode stats = get("/v1/stats");
 
     assertThat(stats.propertyNames())
@@ -161,7 +161,7 @@ class StatsApiTest {
   }
 
   @Test
-  void a_tenant_in_which_nothing_happened_is_an_answer() {
+  void a_tenant_without_activity_has_statistics() {
     JsonNode stats = api.get("/v1/stats").send().expect(200).json();
 
     assertThat(stats.get("status")).hasToString("{\"PENDING\":0,\"RUNNING\":0,\"DEAD\":0}");
@@ -170,7 +170,7 @@ class StatsApiTest {
   }
 
   @Test
-  void a_key_that_is_limited_to_types_sees_only_those() {
+  void a_key_limited_to_types_sees_only_those() {
     JsonNode stats = api.request("GET", "/v1/stats").as(worker).send().expect(200).json();
 
     assertThat(stats.get("types")).hasSize(1);
@@ -214,14 +214,14 @@ class StatsApiTest {
   }
 
   @Test
-  void a_series_of_a_type_is_of_that_type_only() {
+  void a_series_of_a_type_counts_that_type_only() {
     assertThat(sum(get("/v1/stats/series?window=day&type=sms"), "completed")).isZero();
     assertThat(sum(get("/v1/stats/series?window=day&type=sms"), "dead")).isEqualTo(1);
     assertThat(sum(get("/v1/stats/series?type=never-seen"), "dead")).isZero();
   }
 
   @Test
-  void a_type_says_hour_and_day() {
+  void a_type_has_statistics_of_the_hour_and_the_day() {
     JsonNode mail = get("/v1/types/mail/stats");
 
     assertThat(mail.get("at").isString()).isTrue();
@@ -232,7 +232,7 @@ class StatsApiTest {
   }
 
   @Test
-  void an_admin_sees_the_tenants_beside_one_another() {
+  void an_admin_sees_the_statistics_of_all_tenants() {
     JsonNode stats = api.get("/v1/stats/tenants").send().expect(200).json();
 
     JsonNode first = stats.get("items").get(0);
@@ -255,12 +255,12 @@ class StatsApiTest {
     "/v1/types/a%20b/stats, INVALID_ID",
     "/v1/types/never-seen/stats, NOT_FOUND"
   })
-  void bad_input_is_refused(String path, ErrorCode code) {
+  void invalid_input_is_rejected(String path, ErrorCode code) {
     api.get(path).header("Carillon-Tenant", "stats").send().expect(code);
   }
 
   @Test
-  void only_admins_see_all_tenants_and_nobody_anything_without_a_key() {
+  void statistics_require_a_key_and_those_of_all_tenants_an_admin_key() {
     String owner = api.key("stats", "owner");
 
     api.request("GET", "/v1/stats/tenants").as(owner).send().expect(403);
@@ -438,12 +438,12 @@ class StatsApiTest {
   }
 
   @Test
-  void a_rate_is_that_of_the_time_that_was_looked_at() {
+  void a_rate_is_that_of_its_period() {
     Counts counts = new Counts();
     for (int i = 0; i < 120; i++) {
       counts.add(Counts.Kind.COMPLETED);
     }
-    Instant until = Instant.parse("2027-01-31T12:00:00Z"); // however long ago that is
+    Instant until = Instant.parse("2027-01-31T12:00:00Z"); // long before now
 
     JsonNode json = StatsJson.activity(new Since(until.minusSeconds(60), until, counts));
 

@@ -27,7 +27,7 @@ class CompiledSchemasTest {
   }
 
   @Test
-  void a_schema_is_compiled_once_however_many_need_it_at_the_same_time() throws Exception {
+  void concurrent_callers_compile_a_schema_once() throws Exception {
     List<Thread> threads = new ArrayList<>();
     CompiledSchemas schemas =
         new CompiledSchemas(
@@ -58,7 +58,7 @@ class CompiledSchemasTest {
   }
 
   @Test
-  void nobody_waits_for_the_schema_of_another_type() throws Exception {
+  void no_caller_waits_for_the_schema_of_another_type() throws Exception {
     CountDownLatch mayGoOn = new CountDownLatch(1);
     CountDownLatch compiling = new CountDownLatch(1);
     AtomicReference<Optional<PayloadSchema>> slow = new AtomicReference<>(Optional.empty());
@@ -83,7 +83,7 @@ class CompiledSchemasTest {
   }
 
   @Test
-  void another_text_of_the_same_type_is_compiled_anew() {
+  void a_changed_schema_is_compiled_again() {
     CompiledSchemas schemas = new CompiledSchemas(this::compile, Long.MAX_VALUE);
 
     schemas.of(TENANT, "order", TEXT);
@@ -95,7 +95,7 @@ class CompiledSchemasTest {
   }
 
   @Test
-  void what_is_kept_is_bounded_by_its_memory_and_the_last_used_stay() {
+  void the_cache_is_bounded_by_memory_and_evicts_the_least_recently_used() {
     CompiledSchemas schemas = new CompiledSchemas(this::compile, 1 << 20);
     String heavy = "{\"pattern\":\"a{1000}b{1000}c{1000}\"}"; // about 300 KB
 
@@ -112,7 +112,7 @@ class CompiledSchemasTest {
   }
 
   @Test
-  void a_compilation_that_breaks_is_tried_again() {
+  void a_failed_compilation_is_retried() {
     CompiledSchemas schemas =
         new CompiledSchemas(
             text -> {

@@ -25,27 +25,27 @@ import org.junit.jupiter.params.provider.ValueSource;
 class PayloadSchemaTest {
 
   private static PayloadSchema compiled(String schema) {
-    ValidationErrors mistakes = new ValidationErrors();
-    return PayloadSchema.compile(schema, "/schema", mistakes)
-        .orElseThrow(() -> new AssertionError(errors(mistakes)));
+    ValidationErrors errors = new ValidationErrors();
+    return PayloadSchema.compile(schema, "/schema", errors)
+        .orElseThrow(() -> new AssertionError(list(errors)));
   }
 
-  private static List<FieldError> errors(ValidationErrors mistakes) {
-    return mistakes.none()
+  private static List<FieldError> list(ValidationErrors errors) {
+    return errors.isEmpty()
         ? List.of()
-        : catchThrowableOfType(ApiException.class, mistakes::refuse).errors();
+        : catchThrowableOfType(ApiException.class, errors::throwIfAny).errors();
   }
 
-  private static List<FieldError> wrongWith(String schema) {
-    ValidationErrors mistakes = new ValidationErrors();
-    assertThat(PayloadSchema.compile(schema, "/schema", mistakes)).isEmpty();
-    return errors(mistakes);
+  private static List<FieldError> schemaErrors(String schema) {
+    ValidationErrors errors = new ValidationErrors();
+    assertThat(PayloadSchema.compile(schema, "/schema", errors)).isEmpty();
+    return list(errors);
   }
 
-  private static List<FieldError> misfits(String schema, String payload) {
-    ValidationErrors mistakes = new ValidationErrors();
-    compiled(schema).check(payload, "/payload", new CheckBudget(1), mistakes);
-    return errors(mistakes);
+  private static List<FieldError> mismatches(String schema, String payload) {
+    ValidationErrors errors = new ValidationErrors();
+    compiled(schema).check(payload, "/payload", new CheckBudget(1), errors);
+    return list(errors);
   }
 
   @ParameterizedTest
@@ -92,24 +92,24 @@ class PayloadSchemaTest {
           {"properties": {"child": {"$ref": "#"}, "$ref": {"type": "string"}}, "required": ["v"]} | {"v": 1, "child": {"v": 2, "$ref": "x"}} | {"v": 1, "child": {}}
           {"x-my-own": 1, "type": "null"}                       | null                  | 1
           """)
-  void payloads_fit_or_do_not(String schema, @Nullable String fits, String misfit) {
+  void payloads_match_or_do_not(String schema, @Nullable String fits, String mismatch) {
     if (fits != null) {
-      assertThat(misfits(schema, fits)).isEmpty();
+      assertThat(mismatches(schema, fits)).isEmpty();
     }
-    assertThat(misfits(schema, misfit))
+    assertThat(mismatches(schema, mismatch))
         .isNotEmpty()
         .allMatch(error -> error.code().equals("schema_mismatch"));
   }
 
   @Test
-  void every_misfit_says_where_it_is() {
+  void every_mismatch_has_a_pointer() {
     String schema =
         """
         {"type": "object", "required": ["to"], "properties": {"lines": {"items": {
            "properties": {"a/b": {"type": "integer"}}}}}}
         """;
 
-    assertThat(misfits(schema, "{\"lines\": [{}, {\"a/b\": \"x\"}]}"))
+    assertThat(mismatches(schema, "{\"lines\": [{}, {\"a/b\": \"x\"}]}"))
         .containsExactlyInAnyOrder(
             new FieldError("/payload", "schema_mismatch", "required property to not found"),
             new FieldError(
@@ -117,21 +117,21 @@ class PayloadSchemaTest {
   }
 
   @Test
-  void no_payload_is_checked_as_null() {
-    ValidationErrors mistakes = new ValidationErrors();
+  void a_missing_payload_is_validated_as_null() {
+    ValidationErrors errors = new ValidationErrors();
 
-    compiled("{\"type\": \"object\"}").check(null, "/payload", new CheckBudget(1), mistakes);
+    compiled("{\"type\": \"object\"}").check(null, "/payload", new CheckBudget(1), errors);
 
-    assertThat(errors(mistakes))
+    assertThat(list(errors))
         .containsExactly(
             new FieldError("/payload", "schema_mismatch", "null found, object expected"));
   }
 
   @Test
-  void names_and_values_in_messages_are_made_harmless_and_short() {
+  void names_and_values_in_messages_are_escaped_and_truncated() {
     String names = "\"<b>\\u001b[31m\", \"" + "x".repeat(500) + "\"";
 
-    assertThat(misfits("{\"enum\": [" + names + "]}", "1"))
+    assertThat(mismatches("{\"enum\": [" + names + "]}", "1"))
         .singleElement()
         .satisfies(
             error ->
@@ -139,7 +139,7 @@ class PayloadSchemaTest {
                     .hasSizeLessThanOrEqualTo(200)
                     .contains("\\u003cb\\u003e\\u001B[31m")
                     .matches("[ -~]*"));
-    assertThat(misfits("{\"additionalProperties\": {\"type\": \"null\"}}", "{\"\\u202e<\": 1}"))
+    assertThat(mismatches("{\"additionalProperties\": {\"type\": \"null\"}}", "{\"\\u202e<\": 1}"))
         .singleElement()
         .extracting(FieldError::pointer)
         .isEqualTo("/payload/\\u202e\\u003c");
@@ -186,27 +186,27 @@ class PayloadSchemaTest {
           {"pattern": "((a{1000}){1000}){1000}"}        | invalid_schema | /schema/pattern
           {"patternProperties": {"a/(": true}}          | invalid_schema | /schema/patternProperties/a~1(
           """)
-  void what_is_no_schema_here_is_refused_with_its_place(
+  void an_unsupported_schema_is_rejected_with_a_pointer(
       String schema, String code, String pointer) {
-    assertThat(wrongWith(schema))
+    assertThat(schemaErrors(schema))
         .isNotEmpty()
         .allMatch(error -> error.code().equals(code))
         .anyMatch(error -> pointer.equals("-") || error.pointer().equals(pointer));
   }
 
   @Test
-  void a_schema_has_a_bounded_number_of_schemas_in_it() {
+  void a_schema_has_a_bounded_number_of_subschemas() {
     String many =
         IntStream.range(0, 5_000)
             .mapToObj(i -> "\"p" + i + "\":{}")
             .collect(Collectors.joining(","));
 
-    assertThat(wrongWith("{\"properties\": {" + many + "}}"))
+    assertThat(schemaErrors("{\"properties\": {" + many + "}}"))
         .extracting(FieldError::message)
-        .containsExactly("may have 2000 schemas in it");
+        .containsExactly("must have at most 2000 subschemas");
   }
 
-  /** Each takes for ever without a bound: what, schema, payload. */
+  /** Without a bound, each would take forever: name, schema, payload. */
   static Stream<Arguments> bombs() {
     String as = "\"" + "a".repeat(200_000) + "!\"";
     String doubling =
@@ -256,44 +256,44 @@ class PayloadSchemaTest {
 
   @ParameterizedTest(name = "{0}")
   @MethodSource("bombs")
-  void no_schema_and_payload_take_long(String what, String schema, String payload) {
+  void validation_time_is_bounded(String what, String schema, String payload) {
     PayloadSchema compiled = compiled(schema);
-    ValidationErrors mistakes = new ValidationErrors();
+    ValidationErrors errors = new ValidationErrors();
     long began = System.nanoTime();
 
-    compiled.check(payload, "/payload", new CheckBudget(1), mistakes);
+    compiled.check(payload, "/payload", new CheckBudget(1), errors);
 
-    // Far above what it takes, for slow machines, and far below what it would take.
+    // Far above the usual time, for slow machines, and far below the time without a bound.
     assertThat(Duration.ofNanos(System.nanoTime() - began))
         .as(what)
         .isLessThan(Duration.ofSeconds(10));
-    assertThat(errors(mistakes)).as(what).hasSizeLessThanOrEqualTo(20).isNotEmpty();
+    assertThat(list(errors)).as(what).hasSizeLessThanOrEqualTo(20).isNotEmpty();
   }
 
   @ParameterizedTest
   @ValueSource(strings = {"1e999999999", "-1e-999999999", "[1e100000]"})
-  void a_number_that_is_longer_than_it_looks_is_refused(String payload) {
-    assertThat(misfits("{\"type\": \"integer\", \"multipleOf\": 3}", payload))
+  void a_number_with_too_many_digits_is_rejected(String payload) {
+    assertThat(mismatches("{\"type\": \"integer\", \"multipleOf\": 3}", payload))
         .extracting(FieldError::message)
-        .containsExactly("has a number that is too long");
+        .containsExactly("has a number with too many digits");
   }
 
-  /** How many of the tasks of a batch can be checked; and what is said of the next. */
+  /** The number of validated tasks of a batch, and the errors of the next one. */
   private record Checked(int tasks, List<FieldError> errors) {}
 
   private static Checked checked(int batch, String schema, String payload) {
     PayloadSchema compiled = compiled(schema);
     CheckBudget budget = new CheckBudget(batch);
-    ValidationErrors mistakes = new ValidationErrors();
+    ValidationErrors errors = new ValidationErrors();
     int tasks = 0;
     while (tasks < batch) {
-      compiled.check(payload, "/payload", budget, mistakes);
-      if (!mistakes.none()) {
+      compiled.check(payload, "/payload", budget, errors);
+      if (!errors.isEmpty()) {
         break;
       }
       tasks++;
     }
-    return new Checked(tasks, errors(mistakes));
+    return new Checked(tasks, list(errors));
   }
 
   @Test
@@ -306,12 +306,12 @@ class PayloadSchemaTest {
     assertThat(checked.errors())
         .extracting(FieldError::message)
         .containsExactly(
-            "the tasks up to here take too many steps to check; send fewer at once, or simplify the"
-                + " schema");
+            "validation of this request takes too many steps; send fewer tasks at once, or simplify"
+                + " the schema");
   }
 
   @Test
-  void the_largest_batch_with_an_ordinary_schema_is_within_its_budget() {
+  void the_largest_batch_with_an_ordinary_schema_fits_its_budget() {
     String uuid =
         "{\"pattern\": \"^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$\"}";
     String schema =
@@ -334,7 +334,7 @@ class PayloadSchemaTest {
   }
 
   /**
-   * Each becomes more than a node has memory without a bound: what, schema, where it is refused.
+   * Without a bound, each would take more memory than a node has: name, schema, pointer of the error.
    */
   static Stream<Arguments> largePatterns() {
     String long4990 = "{\"pattern\":\"a{1000}b{1000}c{1000}d{1000}e{990}\"}";
@@ -360,10 +360,10 @@ class PayloadSchemaTest {
 
   @ParameterizedTest(name = "{0}")
   @MethodSource("largePatterns")
-  void no_schema_becomes_large_when_it_is_compiled(String what, String schema, String pointer) {
+  void the_memory_of_compiled_patterns_is_bounded(String what, String schema, String pointer) {
     assertThat(schema).as(what).hasSizeLessThan(Limits.SCHEMA_BYTES);
 
-    assertThat(wrongWith(schema))
+    assertThat(schemaErrors(schema))
         .as(what)
         .singleElement()
         .satisfies(
@@ -374,13 +374,13 @@ class PayloadSchemaTest {
   }
 
   @Test
-  void too_many_long_patterns_are_told_what_to_do() {
+  void the_error_for_too_many_long_patterns_says_what_to_do() {
     String schema = properties(5, "{\"pattern\":\"a{1000}b{1000}c{1000}d{1000}e{990}\"}");
 
-    assertThat(wrongWith(schema))
+    assertThat(schemaErrors(schema))
         .extracting(FieldError::message)
         .containsExactly(
-            "is a pattern too many: with their repeats written out, the patterns of a schema may"
-                + " have about 20000 characters; use fewer, or shorter repeats");
+            "the patterns of a schema must have at most about 20000 characters with their repeats"
+                + " written out; use fewer patterns or shorter repeats");
   }
 }

@@ -39,7 +39,7 @@ class TaskFieldsTest {
   private NewTask read(String json) {
     Fields fields = Fields.of(JsonText.object(json));
     NewTask task = reader.read(fields, Grants.EVERYWHERE);
-    fields.mistakes().refuse();
+    fields.errors().throwIfAny();
     return task;
   }
 

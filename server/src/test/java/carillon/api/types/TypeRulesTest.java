@@ -13,7 +13,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import tools.jackson.databind.JsonNode;
 
-/** The rules that a type sets for the answers of its target and for its payloads. */
+/** Status codes and payload schemas of types. */
 class TypeRulesTest {
 
   private static final String ORDER =
@@ -58,7 +58,7 @@ class TypeRulesTest {
   }
 
   @Test
-  void a_type_that_a_schedule_names_is_in_use() {
+  void a_type_that_a_schedule_uses_cannot_be_deleted() {
     api.put("/v1/types/scheduled").json("{}").send().expect(201);
     api.put("/v1/schedules/nightly")
         .json("{\"cron\": \"30 2 * * *\", \"type\": \"scheduled\", \"target\": {\"discard\": {}}}")
@@ -68,13 +68,13 @@ class TypeRulesTest {
     JsonNode refused = api.delete("/v1/types/scheduled").send().expect(409).json();
 
     assertThat(refused.get("code").asString()).isEqualTo("type_in_use");
-    assertThat(refused.get("detail").asString()).startsWith("schedule nightly makes tasks of");
+    assertThat(refused.get("detail").asString()).startsWith("schedule nightly creates tasks of");
     api.delete("/v1/schedules/nightly").send().expect(204);
     api.delete("/v1/types/scheduled").send().expect(204);
   }
 
   @Test
-  void status_rules_read_back_as_they_were_set() {
+  void status_codes_are_returned_as_they_were_set() {
     api.put("/v1/types/rules")
         .json(
             "{\"successCodes\": [404, \"3xx\"], \"retryCodes\": [\"400-403\"], \"deadCodes\":"
@@ -113,7 +113,7 @@ class TypeRulesTest {
           "retryCodes": ["500-503"], "deadCodes": [503]    | exclusive_fields | /deadCodes
           "successCodes": ["2xx"], "deadCodes": [204]      | exclusive_fields | /deadCodes
           """)
-  void bad_status_rules_are_refused(String field, String code, String pointer) {
+  void invalid_status_codes_are_rejected(String field, String code, String pointer) {
     TestApi.Reply reply = api.put("/v1/types/refused").json("{" + field + "}").send().expect(422);
 
     assertThat(reply.text("code")).isEqualTo(code);
@@ -122,7 +122,7 @@ class TypeRulesTest {
   }
 
   @Test
-  void a_list_of_statuses_has_at_most_fifty_entries() {
+  void a_list_of_status_codes_has_at_most_fifty_entries() {
     String fifty = "[" + "200,".repeat(49) + "200]";
     api.put("/v1/types/fifty").json("{\"successCodes\": " + fifty + "}").send().expect(201);
 
@@ -134,7 +134,7 @@ class TypeRulesTest {
   }
 
   @Test
-  void a_schema_reads_back_byte_for_byte_and_goes_when_it_is_left_out() {
+  void a_schema_is_returned_byte_for_byte_and_removed_when_omitted() {
     type("shown", ORDER);
 
     assertThat(api.get("/v1/types/shown").send().expect(200).body())
@@ -148,7 +148,7 @@ class TypeRulesTest {
   }
 
   @Test
-  void an_invalid_schema_is_refused_with_its_place() {
+  void an_invalid_schema_is_rejected_with_a_pointer() {
     TestApi.Reply reply =
         api.put("/v1/types/invalid")
             .json("{\"schema\": {\"properties\": {\"a\": {\"type\": \"strin\"}}}}")
@@ -172,7 +172,7 @@ class TypeRulesTest {
   }
 
   @Test
-  void the_word_schema_is_special_at_the_top_only() {
+  void schema_is_a_special_field_at_the_top_level_only() {
     JsonNode task =
         api.post("/v1/tasks")
             .json("{\"type\": \"plain\", \"delay\": \"1h\", \"metadata\": {\"schema\": \"v1\"}}")
@@ -184,7 +184,7 @@ class TypeRulesTest {
   }
 
   @Test
-  void a_payload_that_does_not_fit_is_refused_and_nothing_is_stored() {
+  void a_payload_that_does_not_match_is_rejected_and_nothing_is_stored() {
     type("order", ORDER);
 
     TestApi.Reply reply = create("order", "{\"amount\": \"7\"}").expect(ErrorCode.SCHEMA_MISMATCH);
@@ -205,7 +205,7 @@ class TypeRulesTest {
   }
 
   @Test
-  void a_batch_names_the_task_that_does_not_fit_and_stores_none() {
+  void a_batch_with_an_invalid_payload_points_to_it_and_stores_nothing() {
     type("many", ORDER);
     String good = task("many", "{\"amount\": 1}");
     String bad = task("many", "{\"amount\": 0}");
@@ -230,7 +230,7 @@ class TypeRulesTest {
   }
 
   @Test
-  void an_edit_of_the_payload_is_checked_and_other_edits_are_not() {
+  void an_edited_payload_is_validated_and_other_edits_are_not() {
     String id = create("edited", "{\"old\": true}").expect(202).text("id");
     type("edited", ORDER);
 
@@ -250,7 +250,7 @@ class TypeRulesTest {
   }
 
   @Test
-  void a_dead_task_that_no_longer_fits_is_edited_before_it_is_redriven() {
+  void a_dead_task_that_no_longer_matches_must_be_edited_before_a_redrive() {
     String id = dead("redriven", "{\"sum\": 7}");
     type("redriven", ORDER);
 
@@ -258,7 +258,8 @@ class TypeRulesTest {
         api.post("/v1/tasks/" + id + "/redrive").send().expect(ErrorCode.SCHEMA_MISMATCH);
 
     assertThat(refused.text("detail"))
-        .startsWith("the payload no longer fits the schema of its type, edit it first: /payload");
+        .startsWith(
+            "the payload no longer matches the schema of its type; edit it first: /payload");
     assertThat(api.get("/v1/tasks/" + id).send().text("status")).isEqualTo("DEAD");
     assertThat(
             api.world.value("SELECT count(*) FROM carillon.dead_letter WHERE task = '" + id + "'"))
@@ -283,7 +284,7 @@ class TypeRulesTest {
         .isEqualTo(Json.MAPPER.readTree("[\"payload\", \"retry\", \"target\"]"));
   }
 
-  /** A task that a worker has given up. */
+  /** A dead task of a pull worker. */
   private static String dead(String type, String payload) {
     String id = api.task("{\"type\": \"%s\", \"payload\": %s}".formatted(type, payload));
     JsonNode claimed =
@@ -304,7 +305,7 @@ class TypeRulesTest {
   }
 
   @Test
-  void a_repeat_is_answered_as_before_although_the_schema_has_changed() {
+  void a_repeat_gets_the_first_response_although_the_schema_has_changed() {
     String body = task("repeated", "{}");
     TestApi.Reply first =
         api.post("/v1/tasks").header("Idempotency-Key", "r-1").json(body).send().expect(202);
@@ -317,7 +318,7 @@ class TypeRulesTest {
   }
 
   @Test
-  void a_repeated_batch_is_answered_as_before_although_the_schema_has_changed() {
+  void a_repeated_batch_gets_the_first_response_although_the_schema_has_changed() {
     String body = "{\"tasks\": [" + task("batched", "{}") + "]}";
     TestApi.Reply first =
         api.post("/v1/tasks/batch").header("Idempotency-Key", "b-1").json(body).send().expect(202);
@@ -336,7 +337,7 @@ class TypeRulesTest {
   }
 
   @Test
-  void a_type_that_is_deleted_and_made_again_has_its_new_schema_only() {
+  void a_deleted_and_recreated_type_uses_its_new_schema() {
     type("again", "{\"type\": \"string\"}");
     create("again", "1").expect(ErrorCode.SCHEMA_MISMATCH);
     api.delete("/v1/types/again").send().expect(204);
@@ -361,7 +362,7 @@ class TypeRulesTest {
           "retry": {"maxAttempts": 0}                        | /retry/maxAttempts
           "retry": {"base": "2h", "max": "1h"}               | /retry/base
           """)
-  void a_bad_edit_is_refused_and_changes_nothing(String field, String pointer) {
+  void an_invalid_edit_is_rejected_and_changes_nothing(String field, String pointer) {
     String id = create("steady", "{}").expect(202).text("id");
 
     TestApi.Reply reply =

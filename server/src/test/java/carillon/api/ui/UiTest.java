@@ -34,7 +34,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import tools.jackson.databind.JsonNode;
 
-/** The dashboard's files, as a browser asks for them. */
+/** The files of the dashboard, as a browser requests them. */
 class UiTest {
 
   private static final Pattern LINKED = Pattern.compile("(?:src|href)=\"(/ui/[^\"]+)\"");
@@ -43,7 +43,7 @@ class UiTest {
   private static final Pattern IMPORT_MAP =
       Pattern.compile("<script type=\"importmap\">(.*?)</script>", Pattern.DOTALL);
 
-  /** Of the description of the API, which is a page of its own. */
+  /** Files of the API documentation, which is a separate page. */
   private static final Set<String> OTHERS =
       Set.of("index.html", "docs.html", "docs.js", "docs.css");
 
@@ -73,7 +73,7 @@ class UiTest {
     return map.group(1);
   }
 
-  /** Everything that a browser could ever load, from the page on. */
+  /** All files that a browser can load, starting from the page. */
   private static Map<String, TestApi.Reply> everythingReachable() {
     JsonNode imports = Json.MAPPER.readTree(importMap()).get("imports");
     Map<String, TestApi.Reply> found = new TreeMap<>();
@@ -111,7 +111,7 @@ class UiTest {
   }
 
   private static Set<String> ownFiles() throws IOException {
-    Path root = Path.of("src/main/resources/ui"); // target may have files that are gone
+    Path root = Path.of("src/main/resources/ui"); // target may have deleted files
     Set<String> names = new TreeSet<>();
     try (Stream<Path> files = Files.walk(root)) {
       files
@@ -140,7 +140,7 @@ class UiTest {
   }
 
   @Test
-  void the_policy_lets_only_our_files_and_the_import_map_run() {
+  void the_policy_allows_only_our_files_and_the_import_map() {
     String policy = String.valueOf(file("/").header("content-security-policy"));
     String hash = Base64.getEncoder().encodeToString(KeyText.sha256(importMap()));
 
@@ -151,7 +151,7 @@ class UiTest {
   }
 
   @Test
-  void no_template_makes_markup_from_text() throws Exception {
+  void no_template_creates_markup_from_text() throws Exception {
     for (String name : ownFiles()) {
       String text = file("/ui/" + name).expect(200).body();
 
@@ -165,7 +165,7 @@ class UiTest {
   }
 
   @Test
-  void a_file_is_not_sent_twice_and_is_sent_packed_to_who_can_unpack_it() throws Exception {
+  void files_are_cached_and_compressed_for_clients_that_support_it() throws Exception {
     for (String path : List.of("/", "/ui/app.js", "/ui/lib/pico/pico.min.css")) {
       TestApi.Reply plain = file(path).expect(200);
       HttpResponse<byte[]> packed = packed(path, "br, gzip;q=0.5");

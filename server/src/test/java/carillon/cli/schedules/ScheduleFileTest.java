@@ -96,7 +96,7 @@ class ScheduleFileTest {
         .containsExactly("a");
   }
 
-  static Stream<Arguments> mistakes() {
+  static Stream<Arguments> errors() {
     String one = "schedules:\n  - name: a\n    ";
     return Stream.of(
         Arguments.of("[]", "line 1: must start with \"schedules:\""),
@@ -141,7 +141,7 @@ class ScheduleFileTest {
   }
 
   @ParameterizedTest
-  @MethodSource("mistakes")
+  @MethodSource("errors")
   void a_mistake_is_told_by_its_line(String text, String message) {
     assertThatThrownBy(() -> read(text))
         .isInstanceOf(CommandFailed.class)

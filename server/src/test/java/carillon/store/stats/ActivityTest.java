@@ -51,7 +51,7 @@ class ActivityTest {
     return counts;
   }
 
-  /** A row of the past. */
+  /** Adds a row with a past time. */
   private void row(int span, String at, int completed) {
     world.sql(
         """
@@ -71,7 +71,7 @@ class ActivityTest {
   }
 
   @Test
-  void nodes_that_add_at_once_neither_lose_anything_nor_wait_in_a_circle() throws Exception {
+  void concurrent_additions_are_not_lost_and_do_not_deadlock() throws Exception {
     int nodes = 4;
     try (ExecutorService pool = Executors.newFixedThreadPool(nodes)) {
       List<Future<?>> adding = new ArrayList<>();
@@ -82,7 +82,7 @@ class ActivityTest {
                 () -> {
                   for (int round = 0; round < 20; round++) {
                     List<Activity.Row> rows = new ArrayList<>();
-                    for (int type = 0; type < 20; type++) { // each begins with another one
+                    for (int type = 0; type < 20; type++) { // each thread starts with another one
                       rows.add(new Activity.Row(1, "t" + (first * 5 + type) % 20, counts(3)));
                     }
                     activity.add(rows);
@@ -106,16 +106,16 @@ class ActivityTest {
   }
 
   @Test
-  void a_window_has_what_happened_in_it_and_nothing_else() {
-    row(1, "2027-01-31T12:34:00Z", 1); // the minute under way
-    row(1, "2027-01-31T12:33:00Z", 40); // of which a quarter is not a minute ago
-    row(1, "2027-01-31T11:35:00Z", 100); // the first of the last hour
+  void a_window_counts_exactly_its_own_activity() {
+    row(1, "2027-01-31T12:34:00Z", 1); // the current minute
+    row(1, "2027-01-31T12:33:00Z", 40); // a quarter of it is less than a minute ago
+    row(1, "2027-01-31T11:35:00Z", 100); // the first minute of the last hour
     row(1, "2027-01-31T11:34:00Z", 1_000);
     row(60, "2027-01-31T12:00:00Z", 41);
     row(60, "2027-01-31T11:00:00Z", 1_100);
     row(60, "2027-01-30T13:00:00Z", 10_000); // the first whole hour of the day
     row(60, "2027-01-30T12:00:00Z", 7_777_777);
-    row(1, "2027-01-30T12:35:00Z", 100_000); // what of the hour before is in the day
+    row(1, "2027-01-30T12:35:00Z", 100_000); // the part of the hour before that is in the day
     row(1, "2027-01-30T12:34:00Z", 7_777_777);
 
     Lately lately = lately();
@@ -134,7 +134,7 @@ class ActivityTest {
   }
 
   @Test
-  void more_than_one_statement_should_add_up_are_added_up_by_several() {
+  void many_ranges_are_added_up_by_several_statements() {
     row(1, "2027-01-31T12:34:00Z", 3);
     List<Of> many = new ArrayList<>();
     for (int i = 0; i < 1_001; i++) {
@@ -151,7 +151,7 @@ class ActivityTest {
   }
 
   @Test
-  void a_series_has_every_step_and_adds_up_what_lies_in_one() {
+  void a_series_has_every_step_with_the_sum_of_its_minutes() {
     row(1, "2027-01-31T12:34:00Z", 1);
     row(1, "2027-01-31T12:30:00Z", 2);
     row(1, "2027-01-31T12:29:00Z", 4);
@@ -174,7 +174,7 @@ class ActivityTest {
   }
 
   @Test
-  void minutes_are_forgotten_after_a_day_and_hours_after_a_week() {
+  void minutes_are_deleted_after_a_day_and_hours_after_a_week() {
     world.sql(
         """
         INSERT INTO carillon.activity (span, tenant, type, at, late)

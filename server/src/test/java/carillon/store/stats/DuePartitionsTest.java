@@ -55,7 +55,7 @@ class DuePartitionsTest {
             .formatted(partition.day(), lanes));
   }
 
-  /** Of days from a first one on. */
+  /** Opens partitions of consecutive days. */
   private List<Partition> openPartitions(LocalDate first, int days) {
     List<Partition> partitions =
         first.datesUntil(first.plusDays(days)).map(Partition::new).toList();
@@ -69,7 +69,7 @@ class DuePartitionsTest {
   }
 
   @Test
-  void a_partition_that_was_dropped_since_somebody_read_of_it_has_nothing() {
+  void a_dropped_partition_has_no_due_tasks() {
     openPartitions(OLD.day(), 1); // without its tables
     census(OLD, 1);
     world.sql(
@@ -84,11 +84,11 @@ class DuePartitionsTest {
         .isEqualTo(1L);
     assertThat(reader.running(Set.of(World.TENANT)).get(World.TENANT))
         .isEqualTo(new StatsReader.PerType<>(Map.of(), false));
-    assertThat(backlog.look(world.clock.instant(), 100).due()).isEqualTo(1);
+    assertThat(backlog.read(world.clock.instant(), 100).due()).isEqualTo(1);
   }
 
   @Test
-  void whatever_is_read_while_partitions_come_and_go_is_an_answer() throws Exception {
+  void reads_succeed_while_partitions_are_created_and_dropped() throws Exception {
     StorageReader storage = new StorageReader(world.db);
     WaitingCounts counts = new WaitingCounts(world.db);
     try (ExecutorService pool = Executors.newSingleThreadExecutor()) {
@@ -110,28 +110,28 @@ class DuePartitionsTest {
                   reader.due(Set.of(World.TENANT));
                   reader.running(Set.of(World.TENANT));
                   reader.waiting(Set.of(World.TENANT));
-                  backlog.look(world.clock.instant(), 100);
+                  backlog.read(world.clock.instant(), 100);
                   storage.read();
                   counts.changes();
                   world.tasks.list(World.TENANT, TaskFilter.ALL, 100, null, false);
                 })
             .doesNotThrowAnyException();
       } while (!dropped.isDone());
-      assertThat(dropped.get()).as("partitions dropped meanwhile").isPositive();
+      assertThat(dropped.get()).as("partitions dropped in the meantime").isPositive();
     }
   }
 
   @Test
-  void of_old_partitions_and_early_ones_only_those_are_looked_at_where_the_census_saw_something() {
+  void other_partitions_are_scanned_only_where_the_census_found_tasks() {
     List<Partition> old = openPartitions(OLD.day(), 20);
     List<Partition> early = openPartitions(today.day().plusDays(10), 200);
     census(old.get(3), 1);
     census(early.get(7), 2);
 
-    DuePartitions.Looks looks = duePartitions.of(List.of(1, 2, 3), world.clock.instant());
+    DuePartitions.Scans scans = duePartitions.of(List.of(1, 2, 3), world.clock.instant());
 
-    assertThat(looks.isAll()).isTrue();
-    assertThat(looks.lanes())
+    assertThat(scans.isAll()).isTrue();
+    assertThat(scans.lanes())
         .containsEntry(today, List.of(1, 2, 3))
         .containsEntry(old.get(3), List.of(1))
         .containsEntry(early.get(7), List.of(1, 2))
@@ -139,18 +139,18 @@ class DuePartitionsTest {
   }
 
   @Test
-  void however_many_partitions_are_open_so_many_lanes_are_looked_at_the_earliest_first() {
+  void the_number_of_scanned_lanes_is_bounded_earliest_partitions_first() {
     List<Integer> lanes = IntStream.rangeClosed(1, 5_000).boxed().toList();
     List<Partition> open = new ArrayList<>(openPartitions(OLD.day(), 1));
     open.addAll(openPartitions(today.day().plusDays(10), 9));
     open.forEach(partition -> census(partition, lanes.size()));
 
-    DuePartitions.Looks looks = duePartitions.of(lanes, world.clock.instant());
+    DuePartitions.Scans scans = duePartitions.of(lanes, world.clock.instant());
 
-    assertThat(looks.isAll()).isFalse();
-    assertThat(looks.lanes()).containsKeys(today, OLD, open.get(3)).doesNotContainKey(open.get(4));
-    assertThat(looks.lanes().values().stream().mapToInt(List::size).sum())
-        .isEqualTo(DuePartitions.MOST_LOOKS + lanes.size());
+    assertThat(scans.isAll()).isFalse();
+    assertThat(scans.lanes()).containsKeys(today, OLD, open.get(3)).doesNotContainKey(open.get(4));
+    assertThat(scans.lanes().values().stream().mapToInt(List::size).sum())
+        .isEqualTo(DuePartitions.MAX_SCANS + lanes.size());
     assertThat(duePartitions.of(List.of(), world.clock.instant()).lanes()).isEmpty();
   }
 }

@@ -23,7 +23,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** The numbers are those that counting all rows gives, and are had without doing so. */
+/** The counts are the same as by counting all rows, and are read without doing so. */
 class StatsReaderTest {
 
   private static final int TYPES = 6;
@@ -58,7 +58,7 @@ class StatsReaderTest {
     }
     world.sql(
         "UPDATE carillon.partition SET opens_at = now() WHERE day = '" + nextWeek.day() + "'");
-    // As claims are: of two tenants in one, and with tasks that have ended since.
+    // Claims can have tasks of two tenants, and tasks that have ended since.
     world.sql(
         """
         INSERT INTO carillon.claim (id, node, partition, tenants, tasks)
@@ -74,11 +74,11 @@ class StatsReaderTest {
         FROM carillon.task t JOIN carillon.lane l ON l.id = t.lane
         WHERE t.state = 'DEAD'
         """);
-    world.sql("DELETE FROM carillon.dead_letter WHERE type = 't3'"); // groups that are empty now
+    world.sql("DELETE FROM carillon.dead_letter WHERE type = 't3'"); // leaves empty groups
     reader = new StatsReader(world.db, world.catalog, world.partitions, world.clock);
     world.catalog.refresh();
     WaitingCounts counts = new WaitingCounts(world.db);
-    counts.changes().keySet().forEach(partition -> counts.keep(partition, counts.count(partition)));
+    counts.changes().keySet().forEach(partition -> counts.save(partition, counts.count(partition)));
   }
 
   private static void randomTasks(Partition partition) {
@@ -112,7 +112,7 @@ class StatsReaderTest {
     world.close();
   }
 
-  /** By counting all rows, as {@code type=number} in order. */
+  /** Counts all rows, as sorted {@code type=number}. */
   private static String counted(TenantId tenant, String what, String where) {
     return world.value(
         """
@@ -139,7 +139,7 @@ class StatsReaderTest {
   }
 
   @Test
-  void what_waits_and_what_runs_is_what_the_rows_say() {
+  void waiting_running_and_dead_counts_match_the_rows() {
     for (TenantId tenant : both) {
       assertThat(said(reader.waiting(both), tenant, n -> n))
           .isEqualTo(counted(tenant, "count(*)", "t.ready_at IS NOT NULL"))
@@ -155,7 +155,7 @@ class StatsReaderTest {
   }
 
   @Test
-  void what_is_due_is_what_the_rows_say_in_old_partitions_and_early_ones_too() {
+  void due_counts_match_the_rows_in_all_partitions() {
     Map<TenantId, PerType<Due>> due = reader.due(both);
 
     for (TenantId tenant : both) {
@@ -172,7 +172,7 @@ class StatsReaderTest {
   }
 
   @Test
-  void a_long_line_is_counted_up_to_a_limit() {
+  void due_tasks_are_counted_up_to_a_limit() {
     try (World long_ = World.create()) {
       long_.discard();
       Partition partition = Partition.of(long_.clock.instant());
@@ -182,7 +182,7 @@ class StatsReaderTest {
           SELECT 1, gen_random_uuid(), DATE '%s', 1, now() - n * interval '1 ms', now(), now()
           FROM generate_series(1, %d) AS n
           """
-              .formatted(partition.day(), StatsReader.MOST_OF_A_LANE + 5));
+              .formatted(partition.day(), StatsReader.MAX_DUE_PER_LANE + 5));
       var ours = new StatsReader(long_.db, long_.catalog, long_.partitions, long_.clock);
 
       Due due =
@@ -191,25 +191,25 @@ class StatsReaderTest {
                   .types()
                   .get("t"));
 
-      assertThat(due.tasks()).isEqualTo(StatsReader.MOST_OF_A_LANE);
+      assertThat(due.tasks()).isEqualTo(StatsReader.MAX_DUE_PER_LANE);
       assertThat(due.atLeast()).isTrue();
       assertThat(due.oldest()).isBefore(long_.clock.instant().minusSeconds(9));
     }
   }
 
   @Test
-  void what_runs_is_counted_up_to_a_limit_for_each_tenant() {
+  void running_tasks_are_counted_up_to_a_limit_for_each_tenant() {
     try (World busy = World.create()) {
       busy.node("node");
       TenantId small = busy.store.tenants().put("small", Tenants.Settings.DEFAULT, "test").id();
-      // Of tasks that have ended since, none of which will be found.
+      // A claim of tasks that no longer exist.
       busy.sql(
           """
           INSERT INTO carillon.claim (id, node, partition, tenants, tasks)
           SELECT '00000000-0000-0000-0000-000000000000', 'node', DATE '%s', array_agg(1), array_agg(gen_random_uuid())
           FROM generate_series(1, %d)
           """
-              .formatted(Partition.of(busy.clock.instant()).day(), StatsReader.MOST_RUNNING + 5));
+              .formatted(Partition.of(busy.clock.instant()).day(), StatsReader.MAX_RUNNING + 5));
       busy.tasks.create(small, World.task("t", new Target.Discard()));
       busy.claimOne("node");
       var ours = new StatsReader(busy.db, busy.catalog, busy.partitions, busy.clock);
@@ -222,7 +222,7 @@ class StatsReaderTest {
   }
 
   @Test
-  void dues_are_put_together_with_the_oldest_of_them() {
+  void sums_of_due_tasks_have_the_oldest_time() {
     Instant early = Instant.parse("2027-01-31T00:00:00Z");
     Due one = new Due(1, false, early);
     Due two = new Due(2, true, early.plusSeconds(1));
@@ -240,9 +240,9 @@ class StatsReaderTest {
     "StatsReader, COUNT_DEAD, dead_letter_group",
     "ActivityReader, ADD_UP, activity",
     "ActivityReader, SERIES, activity",
-    "WaitingCounts, EMPTIED, waiting"
+    "WaitingCounts, DELETE_EMPTY, waiting"
   })
-  void what_is_read_is_read_through_an_index(String type, String field, String table)
+  void all_statistics_use_an_index(String type, String field, String table)
       throws Exception {
     String sql = Explained.text(Explained.type(type).getDeclaredField(field));
 
@@ -253,8 +253,8 @@ class StatsReaderTest {
   }
 
   @Test
-  void lanes_that_have_emptied_are_compared_with_none_of_the_others() throws Exception {
-    String sql = Explained.text(WaitingCounts.class.getDeclaredField("EMPTIED"));
+  void emptied_lanes_are_not_compared_with_all_others() throws Exception {
+    String sql = Explained.text(WaitingCounts.class.getDeclaredField("DELETE_EMPTY"));
 
     assertThat(Explained.generic(world, sql))
         .contains("Index Scan using waiting_pkey on waiting ")
@@ -267,7 +267,7 @@ class StatsReaderTest {
     "ADD_UP, span = n.span.*tenant = n.tenant.*type = n.type.*at >= n.since.*at < n.until",
     "SERIES, 'span = .*tenant = .*type = ANY .*at >= '"
   })
-  void the_range_of_a_sum_is_one_of_the_primary_key(String field, String range) throws Exception {
+  void sums_read_ranges_of_the_primary_key(String field, String range) throws Exception {
     String sql = Explained.text(ActivityReader.class.getDeclaredField(field));
 
     assertThat(Explained.generic(world, sql))

@@ -15,14 +15,14 @@ import org.junit.jupiter.api.Test;
 class StorageReaderTest {
 
   @Test
-  void only_transactions_of_this_database_keep_its_dead_rows() throws SQLException {
+  void only_transactions_of_this_database_count_as_snapshots() throws SQLException {
     try (World world = World.create();
         World other = World.create();
         Db monitor = Db.open(monitor(world), "monitor", 1)) {
       StorageReader reader = new StorageReader(monitor);
       try (Connection open = begun(other)) {
         assertThat(open.isValid(1)).isTrue();
-        // Our own pool's connections may just be looking something up: for a moment.
+        // Connections of our own pool may have a snapshot for a moment.
         await().until(() -> Duration.ZERO.equals(reader.read().oldestSnapshot()));
       }
       try (Connection open = begun(world)) {
@@ -33,7 +33,7 @@ class StorageReaderTest {
   }
 
   @Test
-  void a_plain_role_is_shown_everything_but_transactions_of_others() throws SQLException {
+  void an_ordinary_role_sees_everything_except_other_transactions() throws SQLException {
     try (World world = World.create();
         Connection open = begun(world)) {
       assertThat(open.isValid(1)).isTrue();
@@ -41,7 +41,7 @@ class StorageReaderTest {
     }
   }
 
-  /** A role that may see all sessions, as docs/operations.md says how. */
+  /** A role that can see all sessions, created as docs/operations.md describes. */
   private static Db.Address monitor(World world) {
     String role = "monitor_" + world.address.url().replaceAll(".*/", "");
     world.sqlAsSuperuser("CREATE ROLE " + role + " LOGIN");
@@ -51,7 +51,7 @@ class StorageReaderTest {
     return new Db.Address(world.address.url(), role, "any");
   }
 
-  /** A transaction that has written something, and does not end. */
+  /** An open transaction that has written something. */
   private static Connection begun(World world) throws SQLException {
     Connection connection = Postgres.connect(world.address);
     connection.setAutoCommit(false);
