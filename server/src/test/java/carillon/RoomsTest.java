@@ -142,14 +142,13 @@ class RoomsTest {
   }
 
   @Test
-  void the_model_knows_nothing_but_java_and_the_cron_parser() {
+  void the_model_depends_on_nothing_but_java() {
     classes()
         .that()
         .resideInAPackage("carillon.model..")
         .should()
         .onlyDependOnClassesThat()
-        .resideInAnyPackage(
-            "java..", "carillon.model..", "org.jspecify.annotations..", "com.cronutils..")
+        .resideInAnyPackage("java..", "carillon.model..", "org.jspecify.annotations..")
         .check(PROGRAM);
   }
 
@@ -171,7 +170,6 @@ class RoomsTest {
 
   @ParameterizedTest
   @CsvSource({
-    "model.cron, com.cronutils..",
     "store, java.sql..",
     "store.db, javax.sql..",
     "store, org.postgresql..",

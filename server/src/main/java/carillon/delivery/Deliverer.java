@@ -4,15 +4,15 @@ import carillon.model.task.ClaimedTask;
 import carillon.model.task.Delivery;
 import carillon.model.task.DeliveryResult;
 
-/** Carries out attempts, one per call. */
+/** Runs one attempt per call. */
 public interface Deliverer {
 
   /**
-   * Makes one attempt and waits for its end. Does not throw; what went wrong is in the result.
+   * Makes one attempt and waits until it ends. Does not throw: failures are results.
    *
-   * <p>Call it on a virtual thread: there, an interrupt ends the attempt, which is then answered
-   * with {@link DeliveryResult.Interrupted}. A platform thread that waits for a socket does not
-   * notice an interrupt before the deadline.
+   * <p>Call it on a virtual thread: there, an interrupt ends the attempt with {@link
+   * DeliveryResult.Interrupted}. A platform thread blocked on a socket notices an interrupt only at
+   * the deadline.
    */
   Delivery deliver(ClaimedTask task);
 }

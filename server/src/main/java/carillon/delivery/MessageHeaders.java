@@ -11,7 +11,7 @@ import java.time.format.DateTimeFormatter;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
-/** What a message to a broker says beside its payload: the names of HTTP, and CloudEvents. */
+/** The headers of a broker message: those of HTTP deliveries, and CloudEvents. */
 public final class MessageHeaders {
 
   private static final DateTimeFormatter MILLIS =
@@ -21,16 +21,16 @@ public final class MessageHeaders {
 
   private MessageHeaders() {}
 
-  /** The payload as it is sent, and signed. */
+  /** The payload as it is sent and signed. */
   public static byte[] body(ClaimedTask task) {
     String payload = task.payload();
     return payload == null ? NO_BODY : payload.getBytes(StandardCharsets.UTF_8);
   }
 
   /**
-   * The headers by their names.
+   * The headers by name.
    *
-   * @param body as {@link #body} gave it
+   * @param body the result of {@link #body}
    */
   public static Map<String, String> of(ClaimedTask task, byte[] body, Instant now) {
     Map<String, String> headers = new LinkedHashMap<>();
@@ -47,7 +47,7 @@ public final class MessageHeaders {
     headers.put("Carillon-Attempt", Integer.toString(task.attempt()));
     headers.put("Carillon-Fence", Integer.toString(task.lease().fence()));
     headers.put("Carillon-Due-At", due);
-    putRest(headers, task);
+    putOptional(headers, task);
     headers.put(TraceParent.HEADER, TraceParent.of(task.id(), task.lease().fence()));
     headers.put("content-type", "application/json");
     headers.put("ce_specversion", "1.0");
@@ -62,8 +62,7 @@ public final class MessageHeaders {
     return MILLIS.format(time);
   }
 
-  /** What not every task has. */
-  private static void putRest(Map<String, String> headers, ClaimedTask task) {
+  private static void putOptional(Map<String, String> headers, ClaimedTask task) {
     if (task.key() != null) {
       headers.put("Carillon-Key", task.key());
     }

@@ -1,5 +1,6 @@
 package carillon.delivery;
 
+import carillon.model.Signal;
 import carillon.model.target.BrokerName;
 import carillon.model.target.Target;
 import carillon.model.task.ClaimedTask;
@@ -9,38 +10,38 @@ import java.util.List;
 import java.util.Map;
 import java.util.function.BiConsumer;
 
-/** Hands tasks to one broker cluster, many at once. */
+/** Publishes tasks to one broker cluster, many at a time. */
 public interface Publisher extends AutoCloseable {
 
   BrokerName name();
 
-  /** Whether the broker answers; while not, nothing should be claimed for it. Asked often. */
+  /** While false, no tasks should be claimed for this broker. Called often. */
   boolean isReachable();
 
-  /** How many more messages the target's queue takes; MAX_VALUE where nobody limits it. */
-  int room(Target.Broker target);
+  /** How many more messages the target's queue accepts; MAX_VALUE without a depth limit. */
+  int remainingCapacity(Target.Broker target);
 
-  /** Whether it holds as many bytes as it may; nothing should be claimed for it then. */
+  /** Whether unconfirmed messages use all the memory they may; then nothing should be claimed. */
   boolean isFull();
 
-  /** The longest that a message may wait here for its confirm. */
-  Duration patience();
+  /** The longest that a message may wait for its confirm. */
+  Duration confirmTimeout();
 
   /**
-   * Starts to publish. Each task ends exactly once, on any thread. Never waits for the network and
+   * Starts publishing. Each task ends exactly once, on any thread. Never blocks on the network and
    * never throws.
    */
   void publish(List<ClaimedTask> tasks, BiConsumer<ClaimedTask, DeliveryResult> ended);
 
-  /** Asks to be told when it can be reached again or has room again. */
-  void whenReady(Runnable action);
+  /** Raised when the broker may be reachable, or may accept more messages, again. */
+  Signal ready();
 
-  /** How many messages wait, as last seen, by the queue or consumer group that is watched. */
+  /** The last known depth of each watched queue or consumer group. */
   default Map<String, Long> depths() {
     return Map.of();
   }
 
-  /** Ends whatever is in flight as {@link DeliveryResult.Interrupted}. */
+  /** Ends all messages in flight as {@link DeliveryResult.Interrupted}. */
   @Override
   void close();
 }

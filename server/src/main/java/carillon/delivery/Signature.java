@@ -9,14 +9,14 @@ import java.util.stream.Collectors;
 import javax.crypto.Mac;
 import javax.crypto.spec.SecretKeySpec;
 
-/** Signs deliveries as Standard Webhooks asks: HMAC-SHA256 of id, timestamp and body. */
+/** Signs deliveries as Standard Webhooks specifies: HMAC-SHA256 of id, timestamp and body. */
 public final class Signature {
 
   private static final String ALGORITHM = "HmacSHA256";
 
   private Signature() {}
 
-  /** One signature per secret, so that a receiver may know either while they are rotated. */
+  /** One signature per secret, so that receivers may hold either while secrets are rotated. */
   public static String of(String id, long timestamp, byte[] body, List<SigningSecret> secrets) {
     byte[] prefix = (id + "." + timestamp + ".").getBytes(StandardCharsets.US_ASCII);
     return secrets.stream()

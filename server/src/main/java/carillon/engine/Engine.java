@@ -254,7 +254,7 @@ public final class Engine {
         "claimer-" + name.kind().text() + "-" + name.cluster(),
         new Claimer.Workload(lanes, seats, publishing),
         ready);
-    publisher.whenReady(ready::raise);
+    publisher.ready().add(ready::raise);
     outlets.add(new Outlet(publisher, publishing, seats));
   }
 

@@ -41,7 +41,8 @@ final class Publishing implements TaskStarter {
   /** Whether tasks of this lane go to this broker, and it accepts more of them now. */
   boolean takes(int lane) {
     return catalog.brokerNow(lane).filter(publisher.name()::equals).isPresent()
-        && (!(catalog.targetNow(lane) instanceof Target.Broker to) || publisher.room(to) > 0);
+        && (!(catalog.targetNow(lane) instanceof Target.Broker to)
+            || publisher.remainingCapacity(to) > 0);
   }
 
   @Override
@@ -57,7 +58,7 @@ final class Publishing implements TaskStarter {
       if (!(catalog.targetNow(lane.id()) instanceof Target.Broker to)) {
         return share; // the tasks' own targets have no limit
       }
-      int left = room.computeIfAbsent(to, _ -> publisher.room(to));
+      int left = room.computeIfAbsent(to, _ -> publisher.remainingCapacity(to));
       int some = Math.max(0, Math.min(share, left));
       room.put(to, left - some);
       return some;
@@ -68,7 +69,7 @@ final class Publishing implements TaskStarter {
   @Override
   public @Nullable Duration consumerLease(Lane lane) {
     return catalog.isReportedNow(lane.id())
-        ? catalog.type(lane).leaseTimeout().plus(publisher.patience())
+        ? catalog.type(lane).leaseTimeout().plus(publisher.confirmTimeout())
         : null;
   }
 

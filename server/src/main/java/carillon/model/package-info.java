@@ -5,9 +5,6 @@
  * means. Nothing here does I/O, reads a clock or imports another room: time and randomness are
  * parameters, so every rule has a table test.
  *
- * <p>When a schedule fires is {@link carillon.model.cron.Recurrence}; cron-utils, which parses its
- * expressions, is the one library that is let in, and only {@code CronReader} knows it.
- *
  * <p>The one invariant: {@link carillon.model.task.TaskState#canBecome} lists every change of state
  * there is.
  */

@@ -11,8 +11,8 @@ import carillon.store.queue.Claims;
 import carillon.store.queue.Expiry;
 import carillon.store.schedules.BackfillSteps;
 import carillon.store.schedules.Backfills;
-import carillon.store.schedules.Fires;
-import carillon.store.schedules.OldFires;
+import carillon.store.schedules.DueSchedules;
+import carillon.store.schedules.FireRetention;
 import carillon.store.stats.Activity;
 import carillon.store.stats.Events;
 import carillon.store.stats.WaitingCounts;
@@ -40,9 +40,9 @@ public interface LeaderStore {
 
   Redrives redrives();
 
-  Fires fires();
+  DueSchedules dueSchedules();
 
-  OldFires oldFires();
+  FireRetention fireRetention();
 
   Backfills backfills();
 

@@ -25,8 +25,8 @@ import carillon.store.queue.QueueSweep;
 import carillon.store.queue.WorkQueue;
 import carillon.store.schedules.BackfillSteps;
 import carillon.store.schedules.Backfills;
-import carillon.store.schedules.Fires;
-import carillon.store.schedules.OldFires;
+import carillon.store.schedules.DueSchedules;
+import carillon.store.schedules.FireRetention;
 import carillon.store.schedules.Schedules;
 import carillon.store.stats.Activity;
 import carillon.store.stats.ActivityReader;
@@ -61,8 +61,8 @@ public record Store(
     Redrives redrives,
     Restores restores,
     Schedules schedules,
-    Fires fires,
-    OldFires oldFires,
+    DueSchedules dueSchedules,
+    FireRetention fireRetention,
     Backfills backfills,
     BackfillSteps backfillSteps,
     Types types,
@@ -113,8 +113,8 @@ public record Store(
         new Redrives(db, agenda),
         new Restores(catalog, memory.partitions()),
         new Schedules(db, catalog, tasks, clock, memory.signals().scheduleSaved()),
-        new Fires(db, tasks),
-        new OldFires(db),
+        new DueSchedules(db, tasks),
+        new FireRetention(db),
         new Backfills(db, memory.settings().timetables(), memory.settings().retention()),
         new BackfillSteps(db, tasks, memory.settings().timetables()),
         new Types(db, catalog),

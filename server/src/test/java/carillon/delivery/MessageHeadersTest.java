@@ -10,7 +10,7 @@ import org.junit.jupiter.api.Test;
 class MessageHeadersTest {
 
   @Test
-  void a_message_says_what_a_request_says_and_what_cloud_events_want() {
+  void a_message_has_the_headers_of_a_request_and_of_cloud_events() {
     Map<String, String> headers = headers(Attempt.at("http://target.example").number(3).task());
 
     assertThat(headers)
@@ -25,7 +25,7 @@ class MessageHeadersTest {
   }
 
   @Test
-  void a_key_is_told_in_any_language() {
+  void a_key_may_contain_any_characters() {
     assertThat(headers(Attempt.at("http://target.example").key("schl\u00fcssel \u9375").task()))
         .containsEntry("Carillon-Key", "schl\u00fcssel \u9375");
   }

@@ -342,7 +342,7 @@ class EngineTest {
                 world.store.deadLetters(),
                 world.store.redrives(),
                 world.store.backfills(),
-                world.store.oldFires(),
+                world.store.fireRetention(),
                 new Activity(world.db),
                 world.store.events()),
             world.clock,

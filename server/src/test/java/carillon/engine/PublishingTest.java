@@ -287,7 +287,7 @@ class PublishingTest {
   @Test
   void a_message_that_is_never_confirmed_costs_no_attempt_though_the_wait_is_long() {
     broker.hold();
-    broker.patience(A_MINUTE);
+    broker.confirmTimeout(A_MINUTE);
     Duration lease = Duration.ofSeconds(20);
     type("t", ON_REPORT, lease);
     TaskId id = world.create(World.task("t", null));

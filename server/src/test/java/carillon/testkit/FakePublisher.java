@@ -1,6 +1,7 @@
 package carillon.testkit;
 
 import carillon.delivery.Publisher;
+import carillon.model.Signal;
 import carillon.model.target.BrokerName;
 import carillon.model.target.Target;
 import carillon.model.task.ClaimedTask;
@@ -22,8 +23,8 @@ public final class FakePublisher implements Publisher {
   private volatile boolean closed;
   private volatile int room = Integer.MAX_VALUE;
   private volatile int most = Integer.MAX_VALUE;
-  private volatile Duration patience = Duration.ZERO;
-  private volatile Runnable whenReady = () -> {};
+  private volatile Duration confirmTimeout = Duration.ZERO;
+  private final Signal ready = new Signal();
 
   private record InFlight(ClaimedTask task, BiConsumer<ClaimedTask, DeliveryResult> ended) {}
 
@@ -44,18 +45,18 @@ public final class FakePublisher implements Publisher {
   /** From now on it is reachable, or not. */
   public void reachable(boolean answers) {
     reachable = answers;
-    whenReady.run();
+    ready.raise();
   }
 
   @Override
-  public int room(Target.Broker target) {
+  public int remainingCapacity(Target.Broker target) {
     return target.depth() == null ? Integer.MAX_VALUE : room;
   }
 
   /** How many more messages fit where the depth has a limit. */
   public void room(int messages) {
     room = messages;
-    whenReady.run();
+    ready.raise();
   }
 
   @Override
@@ -68,17 +69,16 @@ public final class FakePublisher implements Publisher {
   /** With this many in flight it is full. */
   public void most(int messages) {
     most = messages;
-    whenReady.run();
+    ready.raise();
   }
 
   @Override
-  public Duration patience() {
-    return patience;
+  public Duration confirmTimeout() {
+    return confirmTimeout;
   }
 
-  /** From now on it waits this long for a confirm. */
-  public void patience(Duration time) {
-    patience = time;
+  public void confirmTimeout(Duration timeout) {
+    confirmTimeout = timeout;
   }
 
   /** From now on nothing is confirmed before {@link #end}. */
@@ -117,8 +117,8 @@ public final class FakePublisher implements Publisher {
   }
 
   @Override
-  public void whenReady(Runnable action) {
-    this.whenReady = action;
+  public Signal ready() {
+    return ready;
   }
 
   @Override

@@ -79,17 +79,17 @@ public final class Mutants {
               "nothing keeps a nominal time from being planned again",
               List.of(
                   text(
-                      "schedules.FireDecisions",
+                      "schedules.FirePlanWriter",
                       "ON CONFLICT (schedule, at, local) DO NOTHING",
                       "",
                       1),
                   text(
-                      "schedules.FireDecisions",
+                      "schedules.FirePlanWriter",
                       "AND f.kind <> 'TRIGGER')",
                       "AND f.kind = 'NONE')",
                       1),
                   text(
-                      "schedules.FireDecisions",
+                      "schedules.FirePlanWriter",
                       "SET cursor = n.cursor,",
                       "SET cursor = s.cursor,",
                       1),

@@ -120,7 +120,7 @@ public final class TenantRoutes {
       return null;
     }
     List<Grants.Grant> grants = new ArrayList<>();
-    List<String> texts = fields.strings("publish", Grants.MOST);
+    List<String> texts = fields.strings("publish", Grants.MAX);
     for (int i = 0; i < texts.size(); i++) {
       Optional<Grants.Grant> grant = Grants.Grant.parse(texts.get(i));
       grant.ifPresent(grants::add);

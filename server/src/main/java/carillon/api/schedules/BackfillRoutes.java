@@ -28,19 +28,19 @@ import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.node.JsonNodeFactory;
 import tools.jackson.databind.node.ObjectNode;
 
-/** Starts backfills of schedules, shows how far they have come, and stops them. */
+/** Starts, shows and stops backfills of schedules. */
 public final class BackfillRoutes {
 
   private static final String SCHEDULE = "/v1/schedules/{name}";
 
-  /** Each may take a core for seconds. */
-  private static final int MOST_COUNTS = 2;
+  /** Counting nominal times may occupy a core for seconds. */
+  private static final int MAX_CONCURRENT_COUNTS = 2;
 
   private final Backfills backfills;
   private final DatabaseGate database;
   private final Idempotency idempotency;
   private final Paging paging;
-  private final Semaphore counts = new Semaphore(MOST_COUNTS);
+  private final Semaphore counts = new Semaphore(MAX_CONCURRENT_COUNTS);
 
   public BackfillRoutes(
       Backfills backfills, DatabaseGate database, Idempotency idempotency, Paging paging) {
@@ -77,7 +77,7 @@ public final class BackfillRoutes {
     }
     fields.errors().throwIfAny();
     if (from == null || to == null) {
-      throw new IllegalStateException("refused above");
+      throw new IllegalStateException("rejected above");
     }
     var asked = new Backfills.Request(from, to, overlap, again);
     Backfills.Check check = database.use(() -> backfills.check(call.tenant(), name, asked));
@@ -87,31 +87,31 @@ public final class BackfillRoutes {
         tx ->
             answer(
                 switch (prepared) {
-                  case Prepared.Over(var result) -> result;
+                  case Prepared.Done(var result) -> result;
                   case Prepared.Ready(var range) -> backfills.start(tx, range, call.caller().who());
                 }));
   }
 
-  /** What is known before a transaction begins, in which only a kept answer would come first. */
+  /** Determined before the transaction, in which a stored idempotent response takes precedence. */
   private sealed interface Prepared {
-    record Over(Backfills.Result result) implements Prepared {}
+    record Done(Backfills.Result result) implements Prepared {}
 
     record Ready(Backfills.Range range) implements Prepared {}
   }
 
   private Prepared prepare(Backfills.Check check, Backfills.Request asked, boolean isDryRun) {
     return switch (check) {
-      case Backfills.Check.Refused(var why) -> new Prepared.Over(why);
+      case Backfills.Check.Refused(var why) -> new Prepared.Done(why);
       case Backfills.Check.Valid(var schedule) ->
           DatabaseGate.holding(
               counts,
               () -> {
                 Backfills.Range range = backfills.count(schedule, asked).orElse(null);
                 if (range == null) {
-                  return new Prepared.Over(new Backfills.Result.TooManyTimes());
+                  return new Prepared.Done(new Backfills.Result.TooManyTimes());
                 }
                 return isDryRun
-                    ? new Prepared.Over(database.use(() -> backfills.dryRun(range)))
+                    ? new Prepared.Done(database.use(() -> backfills.dryRun(range)))
                     : new Prepared.Ready(range);
               });
     };
@@ -201,18 +201,18 @@ public final class BackfillRoutes {
               new FieldError(
                   "/to",
                   ErrorCode.OUT_OF_RANGE.code(),
-                  "must be past, and it is "
+                  "must be in the past, and it is "
                       + Times.format(now)
-                      + "; later times are fired by the schedule itself"));
+                      + "; the schedule itself fires later times"));
       case Backfills.Result.Forgotten(var known) ->
           throw ValidationErrors.one(
               new FieldError(
                   "/from",
                   ErrorCode.OUT_OF_RANGE.code(),
-                  "what became of times before "
+                  "fires before "
                       + Times.format(known)
-                      + " is forgotten; start there, or say \"again\": true, and they may run a"
-                      + " second time"));
+                      + " are no longer recorded; start there, or set \"again\": true if it is safe"
+                      + " to run earlier times a second time"));
       case Backfills.Result.TooManyTimes() ->
           throw ValidationErrors.one(
               new FieldError(
@@ -220,14 +220,14 @@ public final class BackfillRoutes {
                   ErrorCode.TOO_MANY.code(),
                   "the schedule fires more than "
                       + Backfills.MAX_TIMES
-                      + " times from here to "
-                      + "\"to\", or too often to be counted; start several of shorter ranges"));
+                      + " times from here to \"to\", or too often to be counted; start several"
+                      + " backfills of shorter ranges"));
       case Backfills.Result.TooManyOpen() ->
           throw new ApiException(
               ErrorCode.TOO_MANY_BACKFILLS,
               "this tenant has "
                   + Backfills.MAX_OPEN
-                  + " backfills under way; stop one, or wait for one to end");
+                  + " running backfills; stop one, or wait until one ends");
     };
   }
 
@@ -238,7 +238,7 @@ public final class BackfillRoutes {
   private static ApiException notFound() {
     return new ApiException(
         ErrorCode.NOT_FOUND,
-        "there is no such backfill of this schedule, or it ended more than 7 days ago");
+        "this schedule has no such backfill, or it ended more than 7 days ago");
   }
 
   private static ObjectNode json(Backfill backfill) {

@@ -10,26 +10,26 @@ import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** Which nominal times come next. Each is found in bounded time, and so are a bounded number. */
+/** Finds the next nominal times, in bounded time. */
 final class NextRuns {
 
-  /** A list may be shorter rather than look past more times that a change of the clocks skips. */
-  private static final int MOST_SKIPPED = 20;
+  /** A list may be shorter if a clock change skips more times than this. */
+  private static final int MAX_SKIPPED = 20;
 
-  /** One change of the clocks skips up to thousands. */
-  private static final int MOST_LISTED = 100;
+  /** A clock change can skip thousands of times. */
+  private static final int MAX_SKIPPED_LISTED = 100;
 
   private NextRuns() {}
 
   /**
-   * What follows a moment.
+   * A time range.
    *
    * @param after exclusive
    * @param endAt inclusive; null means never
    */
   record Span(Instant after, @Nullable Instant endAt) {
 
-    /** From now on, but not before its start, which is part of it. */
+    /** From now, or from the start if that is later; the start is included. */
     static Span of(Instant now, @Nullable Instant startAt, @Nullable Instant endAt) {
       return new Span(startAt != null && startAt.isAfter(now) ? startAt.minusNanos(1) : now, endAt);
     }
@@ -39,18 +39,18 @@ final class NextRuns {
     }
   }
 
-  /** So many that fire, and beside them what a change of the clocks skips on the way. */
+  /** The next times that fire, and between them the times that a clock change skips. */
   static List<NominalTime> all(Timetable timetable, Span span, int count) {
     List<NominalTime> all = new ArrayList<>();
     int firing = 0;
     int skipped = 0;
     List<NominalTime> next = timetable.next(span.after());
-    for (int steps = 0; firing < count && steps < count + MOST_LISTED; steps++) {
+    for (int steps = 0; firing < count && steps < count + MAX_SKIPPED_LISTED; steps++) {
       if (span.isOver(next)) {
         break;
       }
       for (NominalTime time : next) {
-        if (time.fires() || skipped < MOST_LISTED) {
+        if (time.fires() || skipped < MAX_SKIPPED_LISTED) {
           all.add(time);
           firing += time.fires() ? 1 : 0;
           skipped += time.fires() ? 0 : 1;
@@ -61,18 +61,18 @@ final class NextRuns {
     return all;
   }
 
-  /** When the schedule will fire, if it is not paused then. */
+  /** The next runs of a schedule, as if it were not paused. */
   static List<NominalTime> of(
       StoredSchedule stored, Recurrence recurrence, Instant now, int count) {
     Schedule schedule = stored.schedule();
     Timetable timetable = recurrence.timetable(schedule.zone(), schedule.dst(), stored.anchor());
     Span span = Span.of(now, schedule.startAt(), schedule.endAt());
-    // What is planned already is among its runs.
+    // Planned times already count as runs.
     long left =
         schedule.maxRuns() == null ? Long.MAX_VALUE : schedule.maxRuns() - stored.counters().runs();
     List<NominalTime> runs = new ArrayList<>();
     Instant after = span.after();
-    for (int steps = 0; runs.size() < count && steps < count + MOST_SKIPPED; steps++) {
+    for (int steps = 0; runs.size() < count && steps < count + MAX_SKIPPED; steps++) {
       List<NominalTime> next = timetable.next(after);
       if (span.isOver(next)) {
         break;

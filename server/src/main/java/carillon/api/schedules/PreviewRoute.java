@@ -20,10 +20,10 @@ import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.node.JsonNodeFactory;
 import tools.jackson.databind.node.ObjectNode;
 
-/** Tells when a rule would fire, before anybody makes a schedule of it. */
+/** Shows when a rule would fire, before a schedule is created. */
 public final class PreviewRoute {
 
-  private static final int USUAL_COUNT = 5;
+  private static final int DEFAULT_COUNT = 5;
 
   private final InstantSource clock;
 
@@ -41,12 +41,12 @@ public final class PreviewRoute {
     String name = ScheduleName.read(fields);
     RuleFields.Rule rule = RuleFields.read(fields, name);
     int count = count(fields);
-    Instant asked = fields.time("from");
+    Instant given = fields.time("from");
     fields.done();
     fields.errors().throwIfAny();
 
     Recurrence recurrence = Objects.requireNonNull(rule.recurrence());
-    Instant from = asked == null ? clock.instant() : asked;
+    Instant from = given == null ? clock.instant() : given;
     Timetable timetable = recurrence.timetable(rule.zone(), rule.dst(), anchor(rule, from));
     List<NominalTime> times =
         NextRuns.all(timetable, NextRuns.Span.of(from, rule.startAt(), rule.endAt()), count);
@@ -54,16 +54,16 @@ public final class PreviewRoute {
     node.put("description", recurrence.description());
     node.put("timezone", rule.zone().getId());
     node.put("timezoneData", Zones.dataVersion());
-    node.set("nextRuns", ScheduleJson.previewed(times, rule.zone(), rule.dst()));
+    node.set("nextRuns", ScheduleJson.preview(times, rule.zone(), rule.dst()));
     return Answer.json(200, node);
   }
 
   private static int count(Fields fields) {
     Integer count = fields.integer("count", 1, Limits.PREVIEWED, ErrorCode.TOO_MANY);
-    return count == null ? USUAL_COUNT : count;
+    return count == null ? DEFAULT_COUNT : count;
   }
 
-  /** As if it were made at that moment. */
+  /** The anchor of a schedule created at that moment. */
   private static Instant anchor(RuleFields.Rule rule, Instant from) {
     @Nullable Instant startAt = rule.startAt();
     return startAt == null ? from.truncatedTo(ChronoUnit.SECONDS) : startAt;

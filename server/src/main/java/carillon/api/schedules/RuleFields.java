@@ -18,10 +18,10 @@ import java.util.Locale;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
-/** Reads when something fires: what schedules and previews have in common. */
+/** Reads the rule fields that schedules and previews share. */
 final class RuleFields {
 
-  /** An H that is not part of a name such as THU. */
+  /** An H that is not part of a name, as in THU. */
   private static final Pattern HASHED = Pattern.compile("(?<![A-Za-z])[Hh](?![A-Za-z])");
 
   private static final ZoneId UTC = ZoneId.of("UTC");
@@ -29,11 +29,11 @@ final class RuleFields {
   private RuleFields() {}
 
   /**
-   * When something fires.
+   * When a schedule fires.
    *
-   * @param cron either this
-   * @param every or this
-   * @param recurrence what they say; null if they cannot be used
+   * @param cron null if there is {@code every}
+   * @param every null if there is {@code cron}
+   * @param recurrence null if {@code cron} or {@code every} is invalid
    */
   record Rule(
       @Nullable String cron,
@@ -45,9 +45,9 @@ final class RuleFields {
       @Nullable Instant endAt) {}
 
   /**
-   * Meaningful only if no errors were found.
+   * The result is valid only if no errors were recorded.
    *
-   * @param name of the schedule; null where it is only tried out
+   * @param name of the schedule; null in a preview without a name
    */
   static Rule read(Fields fields, @Nullable String name) {
     fields.exclusive("cron", "every");
@@ -62,8 +62,8 @@ final class RuleFields {
     }
     ZoneId zone = zone(fields);
     DstRule dst = dst(fields);
-    Instant startAt = kept(fields.time("startAt"));
-    Instant endAt = kept(fields.time("endAt"));
+    Instant startAt = toMillis(fields.time("startAt"));
+    Instant endAt = toMillis(fields.time("endAt"));
     if (startAt != null && endAt != null && !startAt.isBefore(endAt)) {
       fields.wrong("endAt", ErrorCode.OUT_OF_RANGE, "must be after startAt");
     }
@@ -73,14 +73,12 @@ final class RuleFields {
   private static @Nullable Recurrence cron(Fields fields, String cron, @Nullable String name) {
     if (name == null && !cron.strip().startsWith("@") && HASHED.matcher(cron).find()) {
       fields.wrong(
-          "name",
-          ErrorCode.REQUIRED_FIELD,
-          "is required: H stands for a number that the name of the schedule decides");
+          "name", ErrorCode.REQUIRED_FIELD, "is required: H is a hash of the schedule's name");
       return null;
     }
     return switch (Recurrence.read(cron, name == null ? "" : name)) {
-      case Recurrence.Reading.Good(var recurrence) -> recurrence;
-      case Recurrence.Reading.Refused(var code, var message) -> {
+      case Recurrence.Reading.Valid(var recurrence) -> recurrence;
+      case Recurrence.Reading.Invalid(var code, var message) -> {
         fields.wrong("cron", ErrorCode.named(code).orElse(ErrorCode.INVALID_CRON), message);
         yield null;
       }
@@ -88,7 +86,7 @@ final class RuleFields {
   }
 
   private static @Nullable Duration every(Fields fields) {
-    // Asked for by the widest range there is, so that what is too short gets its own code.
+    // Read with the widest range, because a short interval has an error code of its own.
     Duration every = fields.duration("every", Duration.ZERO, Durations.MAX);
     if (every == null) {
       return null;
@@ -101,7 +99,7 @@ final class RuleFields {
       fields.wrong("every", ErrorCode.OUT_OF_RANGE, "must be at most " + Every.MAX);
       return null;
     }
-    return kept(every);
+    return toMillis(every);
   }
 
   private static ZoneId zone(Fields fields) {
@@ -117,13 +115,13 @@ final class RuleFields {
                   ErrorCode.UNKNOWN_ZONE,
                   Echo.of(name)
                       + " is not an IANA region such as Europe/Berlin; abbreviations such as EST"
-                      + " and offsets such as +02:00 are none"
+                      + " and offsets such as +02:00 are not allowed"
                       + near(name));
               return UTC;
             });
   }
 
-  /** Only names of places: no abbreviation is near another in meaning. */
+  /** Suggests regions only: an abbreviation with a similar name has another meaning. */
   private static String near(String name) {
     List<String> regions =
         ZoneId.getAvailableZoneIds().stream()
@@ -152,12 +150,12 @@ final class RuleFields {
         overlap == null ? DstRule.DEFAULT.overlap() : overlap);
   }
 
-  /** What is shown is what is kept, so that what was read and is sent back changes nothing. */
-  static Duration kept(Duration duration) {
+  /** The API shows milliseconds: storing more would turn sending back a response into a change. */
+  static Duration toMillis(Duration duration) {
     return duration.truncatedTo(ChronoUnit.MILLIS);
   }
 
-  static @Nullable Instant kept(@Nullable Instant time) {
+  static @Nullable Instant toMillis(@Nullable Instant time) {
     return time == null ? null : time.truncatedTo(ChronoUnit.MILLIS);
   }
 }

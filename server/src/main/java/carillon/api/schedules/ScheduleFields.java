@@ -24,7 +24,7 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.JsonNode;
 
-/** Reads schedules as they are asked for. */
+/** Reads the definition of a schedule from a request. */
 public final class ScheduleFields {
 
   private static final Set<String> READ_ONLY =
@@ -40,7 +40,7 @@ public final class ScheduleFields {
           "updatedAt");
 
   /**
-   * Changes while nobody changes the schedule, so what was read may be old when it is sent back.
+   * Changes without a change of the schedule, so that a value that is sent back may be outdated.
    */
   private static final Set<String> OBSERVED =
       Set.of(
@@ -67,7 +67,7 @@ public final class ScheduleFields {
     return Set.copyOf(all);
   }
 
-  /** Meaningful only if no errors were found. */
+  /** The result is valid only if no errors were recorded. */
   Schedules.Wanted read(Fields fields, String name, Grants grants) {
     RuleFields.Rule rule = RuleFields.read(fields, name);
     mustFire(fields, rule);
@@ -83,21 +83,21 @@ public final class ScheduleFields {
             rule.dst(),
             overlap == null ? OverlapRule.SKIP : overlap,
             catchUp,
-            jitter == null ? Duration.ZERO : RuleFields.kept(jitter),
+            jitter == null ? Duration.ZERO : RuleFields.toMillis(jitter),
             rule.startAt(),
             rule.endAt(),
             fields.integer("maxRuns", 1, Integer.MAX_VALUE),
             fields.integer("pauseAfterFailures", 1, Limits.PAUSE_AFTER_FAILURES),
-            made(fields, grants));
+            taskTemplate(fields, grants));
     Boolean paused = fields.bool("paused");
     fields.doneExcept(SHOWN_ONLY);
     return new Schedules.Wanted(schedule, paused);
   }
 
   /**
-   * Notes which fields that only the server sets are not as they are now.
+   * Records an error for each read-only field that differs from its current value.
    *
-   * @param now the schedule that is being replaced, as it is shown; null if there is none
+   * @param now the schedule to be replaced, as the API shows it; null if there is none
    */
   static void requireUnchanged(Fields fields, Supplier<@Nullable JsonNode> now) {
     if (fields.hasAny(SHOWN_ONLY)) {
@@ -109,7 +109,7 @@ public final class ScheduleFields {
     }
   }
 
-  /** Without a start it depends on when it is asked for, and on what there was before. */
+  /** Cannot be checked without a start: the result would depend on the time of the request. */
   private static void mustFire(Fields fields, RuleFields.Rule rule) {
     Recurrence recurrence = rule.recurrence();
     Instant startAt = rule.startAt();
@@ -120,29 +120,31 @@ public final class ScheduleFields {
     Timetable timetable = recurrence.timetable(rule.zone(), rule.dst(), startAt);
     NextRuns.Span span = new NextRuns.Span(startAt.minusNanos(1), endAt);
     if (NextRuns.all(timetable, span, 1).stream().noneMatch(NominalTime::fires)) {
-      fields.wrong("endAt", ErrorCode.NEVER_FIRES, "it does not fire once from startAt to endAt");
+      fields.wrong(
+          "endAt", ErrorCode.NEVER_FIRES, "the schedule never fires from startAt to endAt");
     }
   }
 
   private static CatchUp catchUp(Fields fields) {
-    CatchUp usual = CatchUp.DEFAULT;
+    CatchUp defaults = CatchUp.DEFAULT;
     CatchUp.Rule rule = fields.choice("catchUp", CatchUp.Rule.class);
     Integer limit = fields.integer("catchUpLimit", 1, Limits.CATCH_UP);
     Duration window =
         fields.duration("catchUpWindow", Limits.CATCH_UP_WINDOW_MIN, Limits.CATCH_UP_WINDOW_MAX);
     return new CatchUp(
-        rule == null ? usual.rule() : rule,
-        limit == null ? usual.limit() : limit,
-        window == null ? usual.window() : RuleFields.kept(window));
+        rule == null ? defaults.rule() : rule,
+        limit == null ? defaults.limit() : limit,
+        window == null ? defaults.window() : RuleFields.toMillis(window));
   }
 
-  private Schedule.Made made(Fields fields, Grants grants) {
+  private Schedule.TaskTemplate taskTemplate(Fields fields, Grants grants) {
     String type = TaskFields.type(fields);
     String key = fields.text("key", Limits.KEY_CHARS);
     Integer priority = fields.integer("priority", 0, 9);
     String payload = TaskFields.payload(fields);
     Target target = targets.change(fields, grants);
     RetryPolicy retry = RetryFields.read(fields);
-    return new Schedule.Made(type == null ? "" : type, key, priority, payload, target, retry);
+    return new Schedule.TaskTemplate(
+        type == null ? "" : type, key, priority, payload, target, retry);
   }
 }

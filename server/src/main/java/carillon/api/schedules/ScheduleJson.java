@@ -10,7 +10,7 @@ import carillon.model.schedule.Schedule;
 import carillon.model.schedule.SkipReason;
 import carillon.store.db.Json;
 import carillon.store.schedules.RecordedFire;
-import carillon.store.schedules.ShownSchedule;
+import carillon.store.schedules.ScheduleView;
 import carillon.store.schedules.StoredSchedule;
 import java.time.Instant;
 import java.time.ZoneId;
@@ -23,7 +23,7 @@ import tools.jackson.databind.node.ArrayNode;
 import tools.jackson.databind.node.JsonNodeFactory;
 import tools.jackson.databind.node.ObjectNode;
 
-/** Renders schedules, their next times and their fires. */
+/** Renders schedules, their next runs and their fires as JSON. */
 final class ScheduleJson {
 
   private static final JsonNodeFactory NODES = JsonNodeFactory.instance;
@@ -31,8 +31,8 @@ final class ScheduleJson {
 
   private ScheduleJson() {}
 
-  /** All there is to know about one. */
-  static ObjectNode of(ShownSchedule shown, Instant now) {
+  /** A schedule with all details. */
+  static ObjectNode of(ScheduleView shown, Instant now) {
     StoredSchedule stored = shown.stored();
     Recurrence recurrence = recurrence(stored.schedule());
     List<NominalTime> next = next(stored, recurrence, now, NEXT_RUNS);
@@ -45,7 +45,7 @@ final class ScheduleJson {
     return node;
   }
 
-  /** As lists show it. */
+  /** A schedule as an item of a list. */
   static ObjectNode item(StoredSchedule stored, Instant now, boolean withPayload) {
     Schedule schedule = stored.schedule();
     Recurrence recurrence = recurrence(schedule);
@@ -60,9 +60,9 @@ final class ScheduleJson {
     return node;
   }
 
-  /** Null if it can no longer be read: what else there is to know is shown all the same. */
+  /** Null if the rule is no longer valid; the rest of the schedule is shown anyway. */
   private static @Nullable Recurrence recurrence(Schedule schedule) {
-    return schedule.recurrence() instanceof Recurrence.Reading.Good(var recurrence)
+    return schedule.recurrence() instanceof Recurrence.Reading.Valid(var recurrence)
         ? recurrence
         : null;
   }
@@ -75,7 +75,7 @@ final class ScheduleJson {
   private static ObjectNode definition(
       StoredSchedule stored, @Nullable Recurrence recurrence, boolean isFinished) {
     Schedule schedule = stored.schedule();
-    Schedule.Made task = schedule.task();
+    Schedule.TaskTemplate task = schedule.task();
     ObjectNode node = NODES.objectNode();
     node.put("name", schedule.name());
     node.put("type", task.type());
@@ -137,8 +137,8 @@ final class ScheduleJson {
     return array;
   }
 
-  /** The same, and whether each fires at all. */
-  static ArrayNode previewed(List<NominalTime> times, ZoneId zone, DstRule dst) {
+  /** Nominal times with whether each is skipped. */
+  static ArrayNode preview(List<NominalTime> times, ZoneId zone, DstRule dst) {
     ArrayNode array = NODES.arrayNode();
     times.forEach(time -> array.add(time(time, zone, dst).put("skipped", !time.fires())));
     return array;
@@ -152,7 +152,7 @@ final class ScheduleJson {
     return node;
   }
 
-  /** As clocks there show it at that moment. */
+  /** The local time in the zone at that moment. */
   private static String local(Instant at, ZoneId zone) {
     return DateTimeFormatter.ISO_ZONED_DATE_TIME.format(
         at.truncatedTo(ChronoUnit.MILLIS).atZone(zone));
@@ -164,12 +164,8 @@ final class ScheduleJson {
   }
 
   static ObjectNode fire(RecordedFire fire, Schedule schedule) {
-    NominalTime time = fire.time();
     SkipReason skipped = fire.skipped();
-    ObjectNode node = NODES.objectNode();
-    node.put("at", Times.format(time.at()));
-    node.put("local", local(time.at(), schedule.zone()));
-    node.put("note", time.note(schedule.zone(), schedule.dst()).orElse(null));
+    ObjectNode node = time(fire.time(), schedule.zone(), schedule.dst());
     node.put("kind", lower(fire.kind()));
     node.put("outcome", skipped == null ? "task" : "skipped");
     node.put("reason", skipped == null ? null : skipped.label());

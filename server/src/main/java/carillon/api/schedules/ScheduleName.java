@@ -9,8 +9,8 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What schedules may be called: what types may, but for what a path or a command line takes for
- * something else.
+ * The names of schedules: like those of types, except names that mean something else in a path or
+ * on a command line.
  */
 final class ScheduleName {
 
@@ -22,7 +22,7 @@ final class ScheduleName {
 
   private ScheduleName() {}
 
-  /** The one in the path. */
+  /** The name in the path. */
   static String of(Call call) {
     String name = call.parameter("name");
     if (!NAME.matcher(name).matches()) {

@@ -24,8 +24,8 @@ import carillon.api.tasks.TaskRoutes;
 import carillon.model.TenantId;
 import carillon.store.db.Page;
 import carillon.store.schedules.RecordedFire;
+import carillon.store.schedules.ScheduleView;
 import carillon.store.schedules.Schedules;
-import carillon.store.schedules.ShownSchedule;
 import carillon.store.schedules.StoredSchedule;
 import java.time.Instant;
 import java.time.InstantSource;
@@ -36,7 +36,7 @@ import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.node.ObjectNode;
 
-/** Makes, shows, pauses, triggers and removes schedules, and tells what became of their times. */
+/** Creates, shows, pauses, triggers and deletes schedules, and lists their fires. */
 public final class ScheduleRoutes {
 
   private static final String ONE = "/v1/schedules/{name}";
@@ -114,7 +114,7 @@ public final class ScheduleRoutes {
     }
   }
 
-  /** Each fire is one look at its task, so there are fewer schedules on a page that shows them. */
+  /** Each fire costs a lookup of its task, so pages with fires have fewer schedules. */
   private static int limit(Query query, boolean withFires) {
     Integer limit =
         query.integer("limit", 1, withFires ? Limits.PAGE_ITEMS_DEFAULT : Limits.PAGE_ITEMS);
@@ -127,7 +127,7 @@ public final class ScheduleRoutes {
 
   private Answer show(Call call) {
     String name = ScheduleName.of(call);
-    ShownSchedule shown =
+    ScheduleView shown =
         database
             .use(() -> schedules.show(call.tenant(), name))
             .filter(found -> isVisible(call, found.stored()))
@@ -135,7 +135,7 @@ public final class ScheduleRoutes {
     return answer(200, shown);
   }
 
-  private Answer answer(int status, ShownSchedule shown) {
+  private Answer answer(int status, ScheduleView shown) {
     return Answer.json(status, ScheduleJson.of(shown, clock.instant()))
         .withVersion(shown.stored().version());
   }
@@ -149,7 +149,7 @@ public final class ScheduleRoutes {
     fields.errors().throwIfAny();
     schemas.validate(
         call.tenant(), wanted.schedule().task().type(), wanted.schedule().task().payload());
-    String who = call.caller().who();
+    String actor = call.caller().who();
     return changed(
         TenantFull.pointingTo(
             "/type",
@@ -157,7 +157,7 @@ public final class ScheduleRoutes {
                 TargetFields.keeping(
                     () ->
                         database.inTransaction(
-                            tx -> schedules.put(tx, call.tenant(), wanted, who, expected)))));
+                            tx -> schedules.put(tx, call.tenant(), wanted, actor, expected)))));
   }
 
   private @Nullable JsonNode shown(TenantId tenant, String name) {
@@ -184,18 +184,18 @@ public final class ScheduleRoutes {
     String name = ScheduleName.of(call);
     Schedules.Expected expected = expected(call);
     String reason = optional(call, fields -> fields.text("reason", Limits.REASON_CHARS));
-    String who = call.caller().who();
+    String actor = call.caller().who();
     return idempotency.run(
-        call, tx -> changed(schedules.pause(tx, call.tenant(), name, reason, who, expected)));
+        call, tx -> changed(schedules.pause(tx, call.tenant(), name, reason, actor, expected)));
   }
 
   private Answer resume(Call call) {
     String name = ScheduleName.of(call);
     Schedules.Expected expected = expected(call);
     call.noFields();
-    String who = call.caller().who();
+    String actor = call.caller().who();
     return idempotency.run(
-        call, tx -> changed(schedules.resume(tx, call.tenant(), name, who, expected)));
+        call, tx -> changed(schedules.resume(tx, call.tenant(), name, actor, expected)));
   }
 
   private Answer trigger(Call call) {
@@ -207,24 +207,24 @@ public final class ScheduleRoutes {
           Schedules.Result result =
               schedules.trigger(tx, call.tenant(), name, payload, call.caller().who());
           if (payload != null && result instanceof Schedules.Result.Triggered(var task)) {
-            schemas.validate(call.tenant(), task); // what throws here is not committed
+            schemas.validate(call.tenant(), task); // an exception rolls the task back
           }
           return changed(result);
         });
   }
 
-  /** Takes one field out of a body. */
-  private interface Taken {
+  /** Reads one field of a body. */
+  private interface FieldReader {
     @Nullable String from(Fields fields);
   }
 
-  /** The one field that there may be, in a body that there may be. */
-  private static @Nullable String optional(Call call, Taken taken) {
+  /** The only field of an optional body. */
+  private static @Nullable String optional(Call call, FieldReader reader) {
     if (!call.body().isPresent()) {
       return null;
     }
     Fields fields = call.fields();
-    String value = taken.from(fields);
+    String value = reader.from(fields);
     fields.done();
     fields.errors().throwIfAny();
     return value;
@@ -249,7 +249,7 @@ public final class ScheduleRoutes {
               ErrorCode.STALE_VERSION,
               version == null
                   ? "there is no such schedule"
-                  : "the schedule has version " + version + " by now");
+                  : "the schedule is now at version " + version + "; read it again");
       case Schedules.Result.UnknownType(var type) ->
           throw mistake("/type", ErrorCode.UNKNOWN_TYPE, TaskRoutes.unknownType(type));
       case Schedules.Result.EndIsOver() ->
@@ -268,15 +268,15 @@ public final class ScheduleRoutes {
         new RecordedFire.Filter(hasTask(query), query.time("from"), query.time("to"));
     int limit = query.limit();
     String path = "/v1/schedules/" + name + "/fires";
-    RecordedFire.Moment before = paging.start(call, path, FirePlace::read);
+    RecordedFire.Position before = paging.start(call, path, FirePlace::read);
     StoredSchedule stored =
         database
             .use(() -> schedules.find(call.tenant(), name))
             .filter(found -> isVisible(call, found))
             .orElseThrow(ScheduleRoutes::notFound);
-    Page<RecordedFire, RecordedFire.Moment> page =
+    Page<RecordedFire, RecordedFire.Position> page =
         database.use(() -> schedules.fires(stored, filter, limit, before));
-    RecordedFire.Moment next = page.next();
+    RecordedFire.Position next = page.next();
     return paging.answer(
         call,
         path,

@@ -11,7 +11,7 @@ import carillon.model.target.HttpTargetRules;
 import carillon.model.target.Target;
 import org.jspecify.annotations.Nullable;
 
-/** Reads targets at brokers that the operator has registered and the tenant may use. */
+/** Reads broker targets. */
 public final class BrokerFields {
 
   private final BrokerTargetRules rules;
@@ -27,7 +27,7 @@ public final class BrokerFields {
     }
     for (String name : new String[] {"maxDepth", of(kind)}) {
       if (fields.has(name)) {
-        fields.wrong(name, ErrorCode.INVALID_VALUE, "belongs into the type's target");
+        fields.wrong(name, ErrorCode.INVALID_VALUE, "is only allowed in the type's target");
       }
     }
     return read(fields, kind, null, grants);
@@ -46,16 +46,18 @@ public final class BrokerFields {
   }
 
   private static Target.@Nullable DepthLimit depth(Fields fields, BrokerName.Kind kind) {
-    Integer most = fields.integer("maxDepth", 1, BrokerTargetRules.MAX_DEPTH);
+    Integer max = fields.integer("maxDepth", 1, BrokerTargetRules.MAX_DEPTH);
     String of = fields.string(of(kind));
-    if (most == null) {
+    if (max == null) {
       if (of != null && !fields.has("maxDepth")) {
-        fields.wrong(of(kind), ErrorCode.INVALID_VALUE, "says whose maxDepth, which is not there");
+        fields.wrong(of(kind), ErrorCode.INVALID_VALUE, "requires maxDepth");
       }
       return null;
     }
-    String whose = of == null && kind == BrokerName.Kind.RABBITMQ ? defaultQueue(fields) : of;
-    return whose == null ? fields.required(of(kind), null) : new Target.DepthLimit(most, whose);
+    String measured = of == null && kind == BrokerName.Kind.RABBITMQ ? defaultQueue(fields) : of;
+    return measured == null
+        ? fields.required(of(kind), null)
+        : new Target.DepthLimit(max, measured);
   }
 
   /** With the default exchange, the routing key is the queue. */
@@ -68,8 +70,8 @@ public final class BrokerFields {
       Fields fields, BrokerName.Kind kind, Target.@Nullable DepthLimit depth, Grants grants) {
     int before = fields.errors().count();
     String cluster = cluster(fields, kind, grants);
-    Target.Complete asked = fields.choice("complete", Target.Complete.class, Target.Complete::text);
-    Target.Complete complete = asked == null ? Target.Complete.ON_REPORT : asked;
+    Target.Complete given = fields.choice("complete", Target.Complete.class, Target.Complete::text);
+    Target.Complete complete = given == null ? Target.Complete.ON_REPORT : given;
     Target.Broker target =
         switch (kind) {
           case KAFKA -> kafka(fields, cluster, complete, depth);
@@ -102,7 +104,7 @@ public final class BrokerFields {
     String only = rules.onlyCluster(kind).orElse(null);
     if (only == null && !fields.has("cluster")) {
       fields.wrong(
-          "cluster", ErrorCode.TARGET_NOT_ALLOWED, "is needed: " + rules.choice(kind, grants));
+          "cluster", ErrorCode.TARGET_NOT_ALLOWED, "is required: " + rules.choice(kind, grants));
     }
     return only;
   }

@@ -7,10 +7,10 @@ import carillon.model.task.RetryPolicy;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
-/** Reads retry policies; what is left out has the defaults. */
+/** Reads retry policies; missing fields have the defaults. */
 public final class RetryFields {
 
-  private static final Duration SHORTEST = Duration.ofMillis(1);
+  private static final Duration MIN_DELAY = Duration.ofMillis(1);
 
   private RetryFields() {}
 
@@ -22,20 +22,20 @@ public final class RetryFields {
     Integer maxAttempts = fields.integer("maxAttempts", 1, Limits.ATTEMPTS);
     Duration maxAge = fields.duration("maxAge", Duration.ofSeconds(1), Limits.HORIZON);
     RetryPolicy.Backoff backoff = fields.choice("backoff", RetryPolicy.Backoff.class);
-    Duration base = fields.duration("base", SHORTEST, Limits.BACKOFF_MAX);
-    Duration max = fields.duration("max", SHORTEST, Limits.BACKOFF_MAX);
+    Duration base = fields.duration("base", MIN_DELAY, Limits.BACKOFF_MAX);
+    Duration max = fields.duration("max", MIN_DELAY, Limits.BACKOFF_MAX);
     RetryPolicy.Jitter jitter = fields.choice("jitter", RetryPolicy.Jitter.class);
     fields.done();
 
-    RetryPolicy usual = RetryPolicy.DEFAULT;
+    RetryPolicy defaults = RetryPolicy.DEFAULT;
     RetryPolicy policy =
         new RetryPolicy(
-            maxAttempts == null ? usual.maxAttempts() : maxAttempts,
+            maxAttempts == null ? defaults.maxAttempts() : maxAttempts,
             maxAge,
-            backoff == null ? usual.backoff() : backoff,
-            base == null ? usual.base() : base,
-            max == null ? usual.max() : max,
-            jitter == null ? usual.jitter() : jitter);
+            backoff == null ? defaults.backoff() : backoff,
+            base == null ? defaults.base() : base,
+            max == null ? defaults.max() : max,
+            jitter == null ? defaults.jitter() : jitter);
     check(policy, fields);
     return policy;
   }
@@ -57,7 +57,7 @@ public final class RetryFields {
     }
   }
 
-  /** All delays together, before jitter. */
+  /** The sum of all delays, before jitter. */
   private static Duration total(RetryPolicy policy) {
     Duration total = Duration.ZERO;
     Duration delay = policy.base();

@@ -23,13 +23,13 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads targets: exactly one kind, HTTP ones by the rules for what may be reached, and brokers by
- * what the tenant may use.
+ * Reads targets of exactly one kind, and checks HTTP targets against the address rules and broker
+ * targets against the tenant's grants.
  */
 public final class TargetFields {
 
   private static final List<String> KINDS = List.of("http", "pull", "discard", "kafka", "rabbitmq");
-  private static final int MAX_HEADERS = 100; // the rules allow fewer and say so better
+  private static final int MAX_HEADERS = 100; // the rules allow fewer, with a better message
   private static final int MAX_HEADER_CHARS = 8192;
 
   private final HttpTargetRules rules;
@@ -40,19 +40,19 @@ public final class TargetFields {
     this.brokers = brokers;
   }
 
-  /** Of a new task: all of it must be there. */
+  /** The target of a new task: hidden values are errors. */
   public @Nullable Target read(Fields parent, Grants grants) {
     Target target = change(parent, grants);
     refuseHidden(parent, "target", target);
     return target;
   }
 
-  /** Of something that may be there already, whose hidden values are then kept. */
+  /** The target of a change, in which hidden values keep the stored ones. */
   public @Nullable Target change(Fields parent, Grants grants) {
     return read(parent, "target", (fields, kind) -> brokers.own(fields, kind, grants));
   }
 
-  /** Of a type, where the depth of its queue may have a limit. */
+  /** The target of a type, which may limit the depth of its queue. */
   public @Nullable Target ofType(Fields parent, Grants grants) {
     return read(parent, "target", (fields, kind) -> brokers.ofType(fields, kind, grants));
   }
@@ -75,7 +75,7 @@ public final class TargetFields {
     }
   }
 
-  /** Runs a change of something stored; hidden values that it has none of are errors. */
+  /** Runs a change; a hidden value that is not stored is a validation error. */
   public static <T> T keeping(Supplier<T> change) {
     try {
       return change.get();
@@ -91,23 +91,21 @@ public final class TargetFields {
     return new FieldError(at + problem.field(), problem.code(), problem.message());
   }
 
-  /** Who is told how tasks of this type end. */
+  /** The targets that are called when tasks of this type end. */
   public Callbacks callbacks(Fields parent, @Nullable String type) {
     Callbacks callbacks = new Callbacks(http(parent, "onComplete"), http(parent, "onDead"));
     if (type != null && TaskType.isOwn(type)) {
       for (String name : List.of("onComplete", "onDead")) {
         if (parent.has(name)) {
           parent.wrong(
-              name,
-              ErrorCode.INVALID_VALUE,
-              "is not possible for " + type + ": it would never end");
+              name, ErrorCode.INVALID_VALUE, "is not allowed for the internal type " + type);
         }
       }
     }
     return callbacks;
   }
 
-  /** For those who only listen: who pulls can as well look at what it wants to know. */
+  /** Callbacks go to HTTP targets only: a worker that pulls can query the task. */
   public @Nullable Target http(Fields parent, String name) {
     int before = parent.errors().count();
     Target target = read(parent, name, (_, _) -> null);
@@ -120,7 +118,7 @@ public final class TargetFields {
     return null;
   }
 
-  /** Reads a target of this kind, which a broker is. */
+  /** Reads a broker target of this kind. */
   private interface ReadBroker {
     @Nullable Target read(Fields fields, BrokerName.Kind kind);
   }
@@ -185,7 +183,7 @@ public final class TargetFields {
     return target;
   }
 
-  /** Their names as the headers have them: the case of letters means nothing. */
+  /** The names as spelled in the headers, compared without case. */
   private static Set<String> asWritten(
       Fields http, List<String> names, Map<String, String> headers) {
     Set<String> written = new HashSet<>();

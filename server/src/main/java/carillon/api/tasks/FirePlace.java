@@ -9,13 +9,13 @@ public final class FirePlace {
 
   private FirePlace() {}
 
-  public static String text(RecordedFire.Moment moment) {
+  public static String text(RecordedFire.Position moment) {
     return moment.at() + " " + moment.local();
   }
 
   /** Only we seal cursors, so this is what {@link #text} wrote. */
-  public static RecordedFire.Moment read(String text) {
+  public static RecordedFire.Position read(String text) {
     String[] parts = text.split(" ", 2);
-    return new RecordedFire.Moment(Instant.parse(parts[0]), LocalDateTime.parse(parts[1]));
+    return new RecordedFire.Position(Instant.parse(parts[0]), LocalDateTime.parse(parts[1]));
   }
 }

@@ -70,7 +70,7 @@ public final class TaskListRoutes {
   }
 
   /** Where a page starts, in the one order or in the other. */
-  private record Place(@Nullable TaskId task, RecordedFire.@Nullable Moment fire) {
+  private record Place(@Nullable TaskId task, RecordedFire.@Nullable Position fire) {
 
     static @Nullable Place parse(String text) {
       if (text.contains(" ")) {
@@ -115,9 +115,9 @@ public final class TaskListRoutes {
   private Optional<Answer> ofSchedule(Call call, TaskFilter filter, @Nullable Place start) {
     int limit = call.query().limit();
     boolean full = call.query().viewFull();
-    RecordedFire.Moment before = start == null ? null : start.fire();
+    RecordedFire.Position before = start == null ? null : start.fire();
     try {
-      Page<TaskView, RecordedFire.Moment> page =
+      Page<TaskView, RecordedFire.Position> page =
           LargePages.read(
               call,
               limit,
@@ -128,7 +128,7 @@ public final class TaskListRoutes {
                       .use(() -> schedules.tasks(call.tenant(), filter, some, from, full))
                       .orElseThrow(NoSchedule::new),
               LargePages::bytes);
-      RecordedFire.Moment next = page.next();
+      RecordedFire.Position next = page.next();
       return Optional.of(
           paging.answer(
               call, json(page.items(), full), next == null ? null : FirePlace.text(next)));

@@ -28,13 +28,13 @@ import org.apache.hc.core5.http.protocol.HttpCoreContext;
 /** One connection to one address on behalf of one tenant; carries one request at a time. */
 final class Connection {
 
-  /** How much of a body is read before the connection is given up. */
+  /** A connection whose response body is longer is closed instead of reused. */
   static final int MAX_BODY_BYTES = 64 * 1024;
 
   private static final Duration MAX_AGE = Duration.ofSeconds(30);
-  private static final Duration TLS_LIMIT = Duration.ofSeconds(5);
+  private static final Duration TLS_TIMEOUT = Duration.ofSeconds(5);
 
-  /** Looking whether the target has hung up takes a millisecond, which a busy connection saves. */
+  /** Checking whether the target has closed takes a millisecond, which a busy connection saves. */
   private static final Duration TRUSTED_WHILE_IDLE = Duration.ofMillis(100);
 
   private final Key key;
@@ -44,7 +44,7 @@ final class Connection {
   private final long openedAt = System.nanoTime();
   private long usedAt = openedAt;
 
-  /** What connections must have in common to stand in for one another. */
+  /** Connections with equal keys are interchangeable. */
   record Key(TenantId tenant, boolean secure, String host, int port, InetAddress address) {
 
     static Key of(TenantId tenant, TargetUrl url, InetAddress address) {
@@ -61,19 +61,19 @@ final class Connection {
   }
 
   /**
-   * Dials the vetted address; the name is used for nothing but TLS.
+   * Connects to the vetted address; the host name is used for TLS only.
    *
-   * @throws ConnectException if there is no connection
-   * @throws SSLException if there is one, but no TLS on it
+   * @throws ConnectException if the TCP connection fails
+   * @throws SSLException if the TLS handshake fails
    */
-  static Connection open(Key key, Duration limit, SSLSocketFactory tls, Deadline deadline)
+  static Connection open(Key key, Duration timeout, SSLSocketFactory tls, Deadline deadline)
       throws IOException {
-    // A plain "new Socket()" goes through the proxy that system properties name.
+    // A plain "new Socket()" would use the proxy of the system properties.
     var socket = new Socket(Proxy.NO_PROXY);
-    deadline.watch(socket);
+    deadline.guard(socket);
     var connection = new Connection(key, socket);
     try {
-      connect(socket, key, limit);
+      connect(socket, key, timeout);
       if (key.secure()) {
         connection.http.bind(handshake(socket, key, tls), socket);
       } else {
@@ -86,10 +86,10 @@ final class Connection {
     }
   }
 
-  private static void connect(Socket socket, Key key, Duration limit) throws ConnectException {
+  private static void connect(Socket socket, Key key, Duration timeout) throws ConnectException {
     try {
       socket.setTcpNoDelay(true);
-      int millis = (int) Math.max(1, limit.toMillis());
+      int millis = (int) Math.max(1, timeout.toMillis());
       socket.connect(new InetSocketAddress(key.address(), key.port()), millis);
     } catch (IOException e) {
       throw (ConnectException) new ConnectException("no connection").initCause(e);
@@ -99,13 +99,13 @@ final class Connection {
   private static SSLSocket handshake(Socket socket, Key key, SSLSocketFactory tls)
       throws SSLException {
     try {
-      // With the name instead of the address: for SNI, and for whom the certificate must be.
+      // The name instead of the address, for SNI and for certificate verification.
       var secured = (SSLSocket) tls.createSocket(socket, key.host(), key.port(), false);
       SSLParameters parameters = secured.getSSLParameters();
       parameters.setEndpointIdentificationAlgorithm("HTTPS");
       parameters.setProtocols(new String[] {"TLSv1.3", "TLSv1.2"});
       secured.setSSLParameters(parameters);
-      socket.setSoTimeout((int) TLS_LIMIT.toMillis());
+      socket.setSoTimeout((int) TLS_TIMEOUT.toMillis());
       secured.startHandshake();
       socket.setSoTimeout(0);
       return secured;
@@ -114,7 +114,7 @@ final class Connection {
     }
   }
 
-  /** Sends the request and reads the head of the answer. */
+  /** Sends the request and reads the head of the response. */
   ClassicHttpResponse exchange(ClassicHttpRequest request) throws IOException, HttpException {
     http.sendRequestHeader(request);
     http.sendRequestEntity(request);
@@ -122,7 +122,7 @@ final class Connection {
     ClassicHttpResponse response = http.receiveResponseHeader();
     while (response.getCode() < HttpStatus.SC_SUCCESS) {
       if (response.getCode() == HttpStatus.SC_SWITCHING_PROTOCOLS) {
-        throw new ProtocolException("nobody asked for another protocol");
+        throw new ProtocolException("unrequested protocol switch");
       }
       response = http.receiveResponseHeader();
     }
@@ -132,15 +132,15 @@ final class Connection {
     return response;
   }
 
-  /** Reads what is worth keeping of the body; whether that was all of it. */
-  boolean readBody(ClassicHttpResponse response, KeptBody body) {
+  /** Reads the body up to the limit; returns whether that was all of it. */
+  boolean readBody(ClassicHttpResponse response, BodyExcerpt body) {
     HttpEntity entity = response.getEntity();
     if (entity == null) {
       return true;
     }
     long announced = entity.getContentLength();
     var buffer = new byte[announced < 0 || announced > 8 * 1024 ? 8 * 1024 : (int) announced + 1];
-    // The stream is not closed: that would read the rest of it.
+    // The stream is not closed, because closing reads the rest of it.
     try {
       InputStream in = entity.getContent();
       int total = 0;
@@ -154,7 +154,7 @@ final class Connection {
       }
       return false;
     } catch (IOException e) {
-      // The status has been said, and what comes after it cannot take it back.
+      // The status counts, whatever happens to the body.
       return false;
     }
   }
@@ -169,8 +169,8 @@ final class Connection {
     return key;
   }
 
-  void watchedBy(Deadline deadline) {
-    deadline.watch(socket);
+  void guardBy(Deadline deadline) {
+    deadline.guard(socket);
   }
 
   void markUsed() {
@@ -181,7 +181,7 @@ final class Connection {
     return System.nanoTime() - openedAt > MAX_AGE.toNanos();
   }
 
-  /** Whether nobody has hung up or said anything since it was last used. */
+  /** Whether the target has neither closed it nor sent anything since it was last used. */
   boolean isQuiet() {
     if (System.nanoTime() - usedAt < TRUSTED_WHILE_IDLE.toNanos()) {
       return true;
@@ -193,7 +193,7 @@ final class Connection {
     }
   }
 
-  /** Closes in order, so that a target that still reads our request gets all of it. */
+  /** Closes gracefully, so that a target that is still reading the request gets all of it. */
   void close() {
     close(socket);
   }
@@ -202,12 +202,12 @@ final class Connection {
     abort(socket);
   }
 
-  /** Closes at once, without waiting for anybody: not for what is unsent, not for TLS to agree. */
+  /** Closes immediately, without sending pending data or the TLS close. */
   static void abort(Socket socket) {
     try {
       socket.setSoLinger(true, 0);
     } catch (IOException e) {
-      // Closed already, or never connected.
+      // Already closed, or never connected.
     }
     close(socket);
   }
@@ -216,7 +216,7 @@ final class Connection {
     try {
       socket.close();
     } catch (IOException e) {
-      // There is nothing left to do with it.
+      // Nothing else can be done.
     }
   }
 }

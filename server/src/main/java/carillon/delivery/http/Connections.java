@@ -15,10 +15,10 @@ import java.util.Map;
 import javax.net.ssl.SSLSocketFactory;
 import org.jspecify.annotations.Nullable;
 
-/** Opens connections, and keeps those that have nothing to do for a while. */
+/** Opens connections, and keeps idle ones for reuse. */
 final class Connections implements AutoCloseable {
 
-  private static final Duration CONNECT_LIMIT = Duration.ofSeconds(3);
+  private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(3);
   private static final int MAX_DIALLED = 4;
   private static final int MAX_IDLE = 2_000;
 
@@ -33,24 +33,24 @@ final class Connections implements AutoCloseable {
     this.tls = tls;
   }
 
-  /** A connection to one of the vetted addresses, which the deadline watches. */
+  /** A connection to one of the vetted addresses, guarded by the deadline. */
   Connection to(TargetUrl url, List<InetAddress> addresses, TenantId tenant, Deadline deadline)
       throws IOException {
     for (InetAddress address : addresses) {
       Connection kept = takeQuiet(Connection.Key.of(tenant, url, address));
       if (kept != null) {
-        kept.watchedBy(deadline);
+        kept.guardBy(deadline);
         return kept;
       }
     }
     return dial(url, addresses, tenant, deadline);
   }
 
-  /** Tries one address after another: a name often has one that cannot be reached from here. */
+  /** Tries one address after another: names often have one that is unreachable from here. */
   private Connection dial(
       TargetUrl url, List<InetAddress> addresses, TenantId tenant, Deadline deadline)
       throws IOException {
-    var connecting = new Deadline(CONNECT_LIMIT);
+    var connecting = new Deadline(CONNECT_TIMEOUT);
     int tries = Math.min(addresses.size(), MAX_DIALLED);
     for (int i = 0; i < tries; i++) {
       try {
@@ -63,7 +63,7 @@ final class Connections implements AutoCloseable {
         }
       }
     }
-    throw new ConnectException("none of the addresses can be reached");
+    throw new ConnectException("no address is reachable");
   }
 
   private @Nullable Connection takeQuiet(Connection.Key key) {
@@ -88,7 +88,7 @@ final class Connections implements AutoCloseable {
     return newest;
   }
 
-  /** Takes a connection back that has nothing more to say and that no deadline watches. */
+  /** Takes back a connection that has no response pending and no deadline. */
   void keep(Connection connection) {
     connection.markUsed();
     if (!offer(connection)) {
@@ -105,7 +105,7 @@ final class Connections implements AutoCloseable {
     return true;
   }
 
-  /** Closes what is too old to be used again. */
+  /** Closes connections that are too old to be reused. */
   void sweep() {
     removeOld().forEach(Connection::close);
   }

@@ -5,10 +5,10 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The end of one attempt, whatever the attempt is doing by then.
+ * Ends one attempt on time, whatever the attempt is doing.
  *
- * <p>Socket timeouts start anew with every byte, so a target that trickles never meets one. When
- * this deadline passes, the socket is closed under the attempt instead.
+ * <p>A socket timeout restarts with every byte, so a target that sends slowly never reaches it.
+ * When this deadline passes, it closes the attempt's socket instead.
  */
 final class Deadline {
 
@@ -24,7 +24,7 @@ final class Deadline {
     this.endNanos = System.nanoTime() + timeout.toNanos();
   }
 
-  /** How long it was from the start. */
+  /** The whole duration, from the start. */
   Duration timeout() {
     return timeout;
   }
@@ -37,21 +37,21 @@ final class Deadline {
     return passed || left().isZero();
   }
 
-  /** Closes the socket when the time comes, or at once if it has come. */
-  synchronized void watch(Socket socket) {
+  /** Closes the socket when the deadline passes, or immediately if it has passed. */
+  synchronized void guard(Socket socket) {
     this.socket = socket;
     if (passed) {
       Connection.abort(socket);
     }
   }
 
-  /** Leaves the socket alone from now on; false if that comes too late. */
+  /** Stops guarding the socket; returns false if the deadline has already closed it. */
   synchronized boolean release() {
     socket = null;
     return !passed;
   }
 
-  /** Called by the timer. Must not block: every attempt's deadline waits behind this one. */
+  /** Called by the timer. Must not block: the deadlines of all attempts share its thread. */
   synchronized void pass() {
     passed = true;
     if (socket != null) {

@@ -6,19 +6,19 @@ import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A text that came back, together with what it says once its escapes are resolved: a target may
- * write what it was sent as JSON, as JSON within JSON, or percent-encoded.
+ * A response text together with its unescaped form: a target may echo what it was sent as JSON, as
+ * JSON within JSON, or percent-encoded.
  */
 final class EchoedText {
 
-  /** How a text may write what it was sent. */
+  /** How a target may have encoded what it echoes. */
   enum Encoding {
     PLAIN,
     JSON,
     JSON_IN_JSON,
     PERCENT;
 
-    /** Whether the text has anything that this would resolve. */
+    /** Whether the text contains anything to decode. */
     boolean isIn(String text) {
       return switch (this) {
         case PLAIN -> true;
@@ -35,44 +35,44 @@ final class EchoedText {
 
   private final Encoding encoding;
   private final String written;
-  private final String meant;
-  private final int[] starts; // of each character that is meant, where it is written; and the end
+  private final String decoded;
+  private final int[] starts; // for each decoded character, its index in written; and the end
 
-  private EchoedText(Encoding encoding, String written, String meant, int[] starts) {
+  private EchoedText(Encoding encoding, String written, String decoded, int[] starts) {
     this.encoding = encoding;
     this.written = written;
-    this.meant = meant;
+    this.decoded = decoded;
     this.starts = starts;
   }
 
   static EchoedText of(String written, Encoding encoding) {
-    EchoedText plain = new EchoedText(encoding, written, written, places(written.length()));
+    EchoedText plain = new EchoedText(encoding, written, written, identity(written.length()));
     return switch (encoding) {
       case PLAIN -> plain;
-      case JSON -> plain.resolved();
-      case JSON_IN_JSON -> plain.resolved().resolved();
-      case PERCENT -> plain.resolved();
+      case JSON -> plain.decodedOnce();
+      case JSON_IN_JSON -> plain.decodedOnce().decodedOnce();
+      case PERCENT -> plain.decodedOnce();
     };
   }
 
-  private static int[] places(int length) {
-    int[] places = new int[length + 1];
-    Arrays.setAll(places, i -> i);
-    return places;
+  private static int[] identity(int length) {
+    int[] starts = new int[length + 1];
+    Arrays.setAll(starts, i -> i);
+    return starts;
   }
 
   String written() {
     return written;
   }
 
-  /** The text with each place hidden that means this. */
+  /** The text with each occurrence of the secret hidden. */
   EchoedText without(String secret) {
-    String wanted = asMeant(secret);
+    String wanted = comparable(secret);
     StringBuilder rest = null;
     int from = 0;
-    for (int at = meant.indexOf(wanted);
+    for (int at = decoded.indexOf(wanted);
         at >= 0;
-        at = meant.indexOf(wanted, at + wanted.length())) {
+        at = decoded.indexOf(wanted, at + wanted.length())) {
       rest = rest == null ? new StringBuilder() : rest;
       rest.append(written, from, starts[at]).append(HiddenValues.TEXT);
       from = starts[at + wanted.length()];
@@ -83,72 +83,73 @@ final class EchoedText {
   }
 
   /**
-   * The text with its end hidden if that means a part of this, from its beginning; null if it does
-   * not.
+   * The text with its end hidden if it ends with a prefix of the secret; null if it does not.
    *
-   * @param shortest how long the part must be
+   * @param minLength of the prefix
    */
-  @Nullable EchoedText withoutBeginningOf(String secret, int shortest) {
-    String wanted = asMeant(secret);
-    for (int length = wanted.length() - 1; length >= shortest; length--) {
-      int at = meant.length() - length;
-      if (at >= 0 && meant.startsWith(wanted.substring(0, length), at)) {
+  @Nullable EchoedText withoutPrefixOf(String secret, int minLength) {
+    String wanted = comparable(secret);
+    for (int length = wanted.length() - 1; length >= minLength; length--) {
+      int at = decoded.length() - length;
+      if (at >= 0 && decoded.startsWith(wanted.substring(0, length), at)) {
         return of(written.substring(0, starts[at]) + HiddenValues.TEXT, encoding);
       }
     }
     return null;
   }
 
-  /** Percent-encoding is of bytes, and has two ways to write a space. */
-  private String asMeant(String secret) {
+  /** Percent-encoding encodes bytes, and has two forms of a space. */
+  private String comparable(String secret) {
     return encoding == Encoding.PERCENT
         ? new String(secret.getBytes(StandardCharsets.UTF_8), StandardCharsets.ISO_8859_1)
             .replace('+', ' ')
         : secret;
   }
 
-  /** Resolves one level of escapes. Of one that the end of the text cuts off nothing is meant. */
-  private EchoedText resolved() {
-    StringBuilder resolved = new StringBuilder(meant.length());
-    int[] places = new int[meant.length() + 1];
+  /** Decodes one level of escapes. An escape that the end of the text cuts off is dropped. */
+  private EchoedText decodedOnce() {
+    StringBuilder result = new StringBuilder(decoded.length());
+    int[] resultStarts = new int[decoded.length() + 1];
     int i = 0;
-    while (i < meant.length()) {
+    while (i < decoded.length()) {
       int length = escapeLength(i);
-      if (i + length > meant.length()) {
+      if (i + length > decoded.length()) {
         break;
       }
-      places[resolved.length()] = starts[i];
-      resolved.append(plain(length == 1 ? meant.charAt(i) : escaped(i, length)));
+      resultStarts[result.length()] = starts[i];
+      result.append(plain(length == 1 ? decoded.charAt(i) : escaped(i, length)));
       i += length;
     }
-    places[resolved.length()] = starts[meant.length()];
+    resultStarts[result.length()] = starts[decoded.length()];
     return new EchoedText(
-        encoding, written, resolved.toString(), Arrays.copyOf(places, resolved.length() + 1));
+        encoding, written, result.toString(), Arrays.copyOf(resultStarts, result.length() + 1));
   }
 
   private char plain(char each) {
     return encoding == Encoding.PERCENT && each == '+' ? ' ' : each;
   }
 
-  /** How many characters write the one at this place; more than there are if it is cut off. */
+  /** The length of the escape at this index; longer than the rest of the text if it is cut off. */
   private int escapeLength(int at) {
     if (encoding == Encoding.PERCENT) {
-      return meant.charAt(at) == '%' && hasDigits(at + 1, PERCENT_DIGITS) ? 1 + PERCENT_DIGITS : 1;
+      return decoded.charAt(at) == '%' && hasDigits(at + 1, PERCENT_DIGITS)
+          ? 1 + PERCENT_DIGITS
+          : 1;
     }
-    if (meant.charAt(at) != '\\') {
+    if (decoded.charAt(at) != '\\') {
       return 1;
     }
-    if (at + 1 == meant.length() || ESCAPES.indexOf(meant.charAt(at + 1)) >= 0) {
+    if (at + 1 == decoded.length() || ESCAPES.indexOf(decoded.charAt(at + 1)) >= 0) {
       return 2;
     }
-    boolean isUnicode = meant.charAt(at + 1) == 'u' && hasDigits(at + 2, UNICODE_DIGITS);
+    boolean isUnicode = decoded.charAt(at + 1) == 'u' && hasDigits(at + 2, UNICODE_DIGITS);
     return isUnicode ? 2 + UNICODE_DIGITS : 1;
   }
 
-  /** Whether there are so many hexadecimal digits, or fewer because the text ends. */
+  /** Whether this many hexadecimal digits follow, or fewer because the text ends. */
   private boolean hasDigits(int from, int count) {
-    for (int i = from; i < Math.min(from + count, meant.length()); i++) {
-      if (Character.digit(meant.charAt(i), 16) < 0 || meant.charAt(i) > 'f') {
+    for (int i = from; i < Math.min(from + count, decoded.length()); i++) {
+      if (Character.digit(decoded.charAt(i), 16) < 0 || decoded.charAt(i) > 'f') {
         return false;
       }
     }
@@ -157,10 +158,10 @@ final class EchoedText {
 
   private char escaped(int at, int length) {
     return length == 2
-        ? ESCAPED.charAt(ESCAPES.indexOf(meant.charAt(at + 1)))
+        ? ESCAPED.charAt(ESCAPES.indexOf(decoded.charAt(at + 1)))
         : (char)
             Integer.parseInt(
-                meant,
+                decoded,
                 at + length - (length == 1 + PERCENT_DIGITS ? PERCENT_DIGITS : UNICODE_DIGITS),
                 at + length,
                 16);

@@ -13,7 +13,7 @@ import org.apache.hc.core5.http.io.HttpMessageParser;
 import org.apache.hc.core5.http.io.SessionInputBuffer;
 import org.jspecify.annotations.Nullable;
 
-/** Reads the head of a response, but not a large one, and not one that ends in the middle. */
+/** Parses the head of a response; rejects a head that is too large or truncated. */
 final class HeadParser implements HttpMessageParser<ClassicHttpResponse> {
 
   static final int MAX_HEAD_BYTES = 64 * 1024;
@@ -31,7 +31,7 @@ final class HeadParser implements HttpMessageParser<ClassicHttpResponse> {
     return parser.parse(buffer, new HeadStream(in, MAX_HEAD_BYTES - buffer.length()));
   }
 
-  /** Whether the target sent more than it was asked for. */
+  /** Whether the target sent more than one response. */
   boolean hasLeftovers() {
     return buffer != null && buffer.length() > 0;
   }
@@ -52,8 +52,8 @@ final class HeadParser implements HttpMessageParser<ClassicHttpResponse> {
       }
       int read = super.read(bytes, offset, Math.min(length, left));
       if (read < 0) {
-        // The parser takes the end of the stream for the end of the headers.
-        throw new ConnectionClosedException("the head ended in the middle");
+        // The parser would treat the end of the stream as the end of the headers.
+        throw new ConnectionClosedException("the head is truncated");
       }
       left -= read;
       return read;

@@ -47,18 +47,18 @@ public final class HttpDeliverer implements Deliverer, AutoCloseable {
   private final Resolver resolver;
   private final Connections connections;
 
-  /** One thread for every deadline: it only ever closes sockets, which does not block. */
+  /** One thread for all deadlines: it only closes sockets, which does not block. */
   private final ScheduledThreadPoolExecutor timer;
 
   /**
-   * @param version what the target sees in User-Agent
+   * @param version sent in User-Agent
    */
   public HttpDeliverer(HttpTargetRules rules, InstantSource clock, String version) {
     this(rules, clock, version, InetAddress::getAllByName, null);
   }
 
   /**
-   * @param tls whom to trust; null means whom the JDK trusts
+   * @param tls the trusted certificates; null for the JDK's
    */
   HttpDeliverer(
       HttpTargetRules rules,
@@ -99,9 +99,9 @@ public final class HttpDeliverer implements Deliverer, AutoCloseable {
       Thread.currentThread().interrupt();
       return Delivery.unsent(new DeliveryResult.Interrupted());
     } catch (IOException e) {
-      return Delivery.unsent(whyNotReached(e, deadline));
+      return Delivery.unsent(connectFailure(e, deadline));
     } catch (RuntimeException e) {
-      return Delivery.unsent(unforeseen(task, e));
+      return Delivery.unsent(unexpected(task, e));
     } finally {
       alarm.cancel(false);
     }
@@ -136,7 +136,7 @@ public final class HttpDeliverer implements Deliverer, AutoCloseable {
     };
   }
 
-  /** From here on the target may have got it, whatever becomes of the attempt. */
+  /** From here on the target may have received the request, whatever the result. */
   private DeliveryResult send(
       ClaimedTask task,
       Target.Http target,
@@ -144,26 +144,27 @@ public final class HttpDeliverer implements Deliverer, AutoCloseable {
       ClassicHttpRequest request,
       Deadline deadline) {
     try {
-      return ask(connection, request, deadline)
+      return exchange(connection, request, deadline)
           .withoutSecretsOf(target)
-          .verdict(task.statuses(), clock.instant());
+          .result(task.statuses(), clock.instant());
     } catch (IOException | HttpException e) {
-      return whyNoAnswer(e, deadline);
+      return exchangeFailure(e, deadline);
     } catch (RuntimeException e) {
-      return unforeseen(task, e);
+      return unexpected(task, e);
     }
   }
 
-  private Answer ask(Connection connection, ClassicHttpRequest request, Deadline deadline)
+  private TargetResponse exchange(
+      Connection connection, ClassicHttpRequest request, Deadline deadline)
       throws IOException, HttpException {
     boolean reusable = false;
     boolean whole = false;
     try {
       ClassicHttpResponse response = connection.exchange(request);
-      var body = new KeptBody();
+      var body = new BodyExcerpt();
       whole = connection.readBody(response, body);
       reusable = whole && connection.mayBeReused(request, response);
-      return new Answer(response.getCode(), retryAfter(response), body.text());
+      return new TargetResponse(response.getCode(), retryAfter(response), body.text());
     } finally {
       boolean inTime = deadline.release();
       if (reusable && inTime) {
@@ -180,8 +181,8 @@ public final class HttpDeliverer implements Deliverer, AutoCloseable {
     return Arrays.stream(response.getHeaders("Retry-After")).map(Header::getValue).toList();
   }
 
-  /** Tells the tenant the class of the failure only: details would let it map our network. */
-  private static DeliveryResult whyNotReached(IOException e, Deadline deadline) {
+  /** Tenants see only the class of a failure: details would let them map the operator's network. */
+  private static DeliveryResult connectFailure(IOException e, Deadline deadline) {
     if (Thread.currentThread().isInterrupted()) {
       return new DeliveryResult.Interrupted();
     }
@@ -190,22 +191,22 @@ public final class HttpDeliverer implements Deliverer, AutoCloseable {
           FailureKind.CONNECT_TIMEOUT, "no connection within " + millis(deadline) + " ms");
     }
     return e instanceof SSLException
-        ? failed(FailureKind.TLS, "no TLS connection could be made")
-        : failed(FailureKind.CONNECTION, "no connection could be made");
+        ? failed(FailureKind.TLS, "the TLS handshake failed")
+        : failed(FailureKind.CONNECTION, "connection failed");
   }
 
-  private static DeliveryResult whyNoAnswer(Exception e, Deadline deadline) {
+  private static DeliveryResult exchangeFailure(Exception e, Deadline deadline) {
     if (Thread.currentThread().isInterrupted()) {
       return new DeliveryResult.Interrupted();
     }
     if (deadline.hasPassed()) {
-      return failed(FailureKind.TIMEOUT, "no answer within " + millis(deadline) + " ms");
+      return failed(FailureKind.TIMEOUT, "no response within " + millis(deadline) + " ms");
     }
     return switch (e) {
-      case HttpException _ -> failed(FailureKind.PROTOCOL, "the answer is not valid HTTP/1.1");
+      case HttpException _ -> failed(FailureKind.PROTOCOL, "the response is not valid HTTP/1.1");
       case MessageConstraintException _ ->
-          failed(FailureKind.PROTOCOL, "the head of the answer is too long");
-      default -> failed(FailureKind.BROKEN, "the connection broke before the target had answered");
+          failed(FailureKind.PROTOCOL, "the head of the response is too long");
+      default -> failed(FailureKind.BROKEN, "the connection was lost before the target responded");
     };
   }
 
@@ -213,13 +214,13 @@ public final class HttpDeliverer implements Deliverer, AutoCloseable {
     return deadline.timeout().toMillis();
   }
 
-  /** What a target sends must not end the thread that has to write down what became of it. */
-  private static DeliveryResult unforeseen(ClaimedTask task, RuntimeException e) {
-    log.error("attempt {} of task {} failed in an unforeseen way", task.attempt(), task.id(), e);
-    return failed(FailureKind.PROTOCOL, "the attempt failed in an unforeseen way");
+  /** A response must never kill the thread that records its result. */
+  private static DeliveryResult unexpected(ClaimedTask task, RuntimeException e) {
+    log.error("attempt failed unexpectedly task={} attempt={}", task.id(), task.attempt(), e);
+    return failed(FailureKind.PROTOCOL, "the attempt failed because of an internal error");
   }
 
-  /** Dead at once: only a person can set what an archive did not have. */
+  /** Dead immediately: only a person can supply a secret that the archive did not contain. */
   private static DeliveryResult withoutSecrets(Target.Http target) {
     return new DeliveryResult.Refused(
         Failure.of(
@@ -242,7 +243,7 @@ public final class HttpDeliverer implements Deliverer, AutoCloseable {
     }
   }
 
-  /** Lets go of idle connections. Attempts that still run keep their deadlines. */
+  /** Closes idle connections. Running attempts keep their deadlines. */
   @Override
   public void close() {
     timer.shutdown();

@@ -17,11 +17,11 @@ import org.apache.hc.core5.http.Header;
 import org.apache.hc.core5.http.io.entity.ByteArrayEntity;
 import org.apache.hc.core5.http.message.BasicClassicHttpRequest;
 
-/** Writes the request of one attempt. */
+/** Builds the request of one attempt. */
 final class Requests {
 
-  /** As we write them; names of targets' own headers cannot be among these. */
-  private static final Set<String> IMPLIED =
+  /** Headers that are not recorded, because the task or the attempt already has their values. */
+  private static final Set<String> NOT_RECORDED =
       Set.of(
           "Host",
           "Accept-Encoding",
@@ -57,7 +57,7 @@ final class Requests {
         .headers()
         .forEach(
             (name, value) -> {
-              // Refused when the target was registered, unless the rules were others then.
+              // Rejected when the target was created, unless other rules applied then.
               if (!HttpTargetRules.isReserved(name)) {
                 request.setHeader(name, value);
               }
@@ -67,12 +67,12 @@ final class Requests {
     return request;
   }
 
-  /** What of the request is worth keeping; the rest stands on the task and its attempt anyway. */
+  /** The request as it is recorded with the attempt. */
   static String described(ClassicHttpRequest request, Target.Http target) {
     var sent = new SentRequest(request.getMethod(), target.url());
     for (Iterator<Header> headers = request.headerIterator(); headers.hasNext(); ) {
       Header header = headers.next();
-      if (!IMPLIED.contains(header.getName())) {
+      if (!NOT_RECORDED.contains(header.getName())) {
         sent.header(header.getName(), header.getValue(), target.isSecret(header.getName()));
       }
     }
@@ -86,7 +86,7 @@ final class Requests {
         : text.getBytes(StandardCharsets.UTF_8);
   }
 
-  /** The id stays the same over all attempts, so that receivers can drop what they have seen. */
+  /** The id is the same for all attempts, so that receivers can drop duplicates. */
   private static void sign(ClassicHttpRequest request, ClaimedTask task, byte[] body, Instant now) {
     String id = task.id().toString();
     request.setHeader("webhook-id", id);

@@ -17,40 +17,39 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
 /**
- * Finds the addresses of a target and vets every one of them.
+ * Resolves the addresses of a target and vets every one of them.
  *
- * <p>Lookups run on platform threads of their own, because a native lookup blocks for as long as it
- * likes and would take a virtual thread's carrier with it.
+ * <p>Lookups run on platform threads, because a native lookup may block for long and would pin the
+ * carrier of a virtual thread.
  */
 final class Resolver implements AutoCloseable {
 
-  /** How long an attempt waits for an answer. */
-  static final Duration LIMIT = Duration.ofSeconds(2);
+  static final Duration TIMEOUT = Duration.ofSeconds(2);
 
   private static final int THREADS = 32;
-  private static final int WAITING = 1_000;
+  private static final int MAX_QUEUED = 1_000;
 
   private final HttpTargetRules rules;
   private final Lookup lookup;
   private final ThreadPoolExecutor threads;
 
-  /** Attempts at the same host share a lookup, so a zone that is silent holds one thread only. */
+  /** Attempts at the same host share a lookup, so an unresponsive zone blocks only one thread. */
   private final ConcurrentMap<String, FutureTask<InetAddress[]>> running =
       new ConcurrentHashMap<>();
 
-  /** Asks the system for the addresses of a name. */
+  /** Resolves a name, normally by the operating system. */
   @FunctionalInterface
   interface Lookup {
     InetAddress[] addressesOf(String host) throws UnknownHostException;
   }
 
-  /** What became of a name. */
+  /** The result of resolving a name. */
   sealed interface Resolution {
 
-    /** All of its addresses may be dialled. */
+    /** Deliveries may connect to all of its addresses. */
     record Vetted(List<InetAddress> addresses) implements Resolution {}
 
-    /** At least one of its addresses may not be dialled, so none is. */
+    /** Deliveries may not connect to at least one of its addresses, so they connect to none. */
     record Denied() implements Resolution {}
 
     record Unknown() implements Resolution {}
@@ -65,7 +64,7 @@ final class Resolver implements AutoCloseable {
             THREADS,
             30,
             TimeUnit.SECONDS,
-            new LinkedBlockingQueue<>(WAITING),
+            new LinkedBlockingQueue<>(MAX_QUEUED),
             Thread.ofPlatform().daemon().name("delivery-dns-", 0).factory());
     threads.allowCoreThreadTimeOut(true);
   }
@@ -75,7 +74,7 @@ final class Resolver implements AutoCloseable {
     if (literal.isPresent()) {
       return vetted(url, literal.get());
     }
-    Duration wait = atMost.compareTo(LIMIT) < 0 ? atMost : LIMIT;
+    Duration wait = atMost.compareTo(TIMEOUT) < 0 ? atMost : TIMEOUT;
     try {
       var found = running.computeIfAbsent(url.host(), this::start);
       return vetted(url, found.get(wait.toNanos(), TimeUnit.NANOSECONDS));
@@ -94,7 +93,7 @@ final class Resolver implements AutoCloseable {
     try {
       return lookup.addressesOf(host);
     } finally {
-      // Before anybody has the answer: a later attempt must not find it, but ask again.
+      // Before the result is published, so that a later attempt starts a new lookup.
       running.remove(host);
     }
   }
@@ -103,8 +102,8 @@ final class Resolver implements AutoCloseable {
     if (addresses.length == 0) {
       return new Resolution.Unknown();
     }
-    // One denied address denies the name: picking an allowed one would leave the choice of what we
-    // dial next time to whoever runs the zone.
+    // One denied address denies the name: picking an allowed one would let the owner of the zone
+    // choose what we connect to next time.
     boolean mayAll = List.of(addresses).stream().allMatch(one -> rules.mayDial(url, one));
     return mayAll ? new Resolution.Vetted(List.of(addresses)) : new Resolution.Denied();
   }

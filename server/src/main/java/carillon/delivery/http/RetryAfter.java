@@ -16,16 +16,16 @@ import java.util.Optional;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
-/** Reads how long a target wants to be left alone (RFC 9110, 10.2.3). */
+/** Parses the Retry-After header (RFC 9110, 10.2.3). */
 final class RetryAfter {
 
   private static final Pattern SECONDS = Pattern.compile("[0-9]+");
 
-  /** Longer ones do not fit, and are beyond what we would wait anyway. */
+  /** More digits do not fit a long, and exceed the cap anyway. */
   private static final int MAX_DIGITS = 18;
 
-  /** How far ahead a date of two digits can be; what seems further away is long gone. */
-  private static final int CENTURY_AHEAD = 50;
+  /** A two-digit year is at most this many years ahead; otherwise it is in the past. */
+  private static final int MAX_YEARS_AHEAD = 50;
 
   private static final DateTimeFormatter ASCTIME =
       DateTimeFormatter.ofPattern("EEE MMM ppd HH:mm:ss uuuu", Locale.US);
@@ -33,9 +33,9 @@ final class RetryAfter {
   private RetryAfter() {}
 
   /**
-   * Null unless the target said exactly one thing that we understand.
+   * Null unless there is exactly one valid value.
    *
-   * @param values of all headers of that name
+   * @param values of all Retry-After headers
    */
   static @Nullable Duration parse(List<String> values, Instant now) {
     if (values.size() != 1) {
@@ -53,7 +53,7 @@ final class RetryAfter {
         .orElse(null);
   }
 
-  /** The form of today, or one of the two that are obsolete and must still be read. */
+  /** The current date format, or one of the two obsolete formats that must still be accepted. */
   private static Optional<Instant> date(String value, Instant now) {
     Optional<Instant> date =
         parse(() -> ZonedDateTime.parse(value, DateTimeFormatter.RFC_1123_DATE_TIME).toInstant());
@@ -78,9 +78,9 @@ final class RetryAfter {
     }
   }
 
-  /** With a year of two digits, which is the one within the 50 years ahead or the 49 behind. */
+  /** Interprets a two-digit year as one from 49 years ago to 50 years ahead. */
   private static DateTimeFormatter rfc850(Instant now) {
-    int lastYear = now.atZone(ZoneOffset.UTC).getYear() + CENTURY_AHEAD;
+    int lastYear = now.atZone(ZoneOffset.UTC).getYear() + MAX_YEARS_AHEAD;
     return new DateTimeFormatterBuilder()
         .appendPattern("EEEE, dd-MMM-")
         .appendValueReduced(ChronoField.YEAR, 2, 2, lastYear - 99)

@@ -7,19 +7,19 @@ import java.util.Comparator;
 import java.util.List;
 
 /**
- * The secrets of one request, to be taken out of what comes back: a target that echoes requests
- * would show them to everybody who may read its answers.
+ * The secrets of one request, which are removed from the response: a target that echoes requests
+ * would show them to everybody who may read its responses.
  */
 record SentSecrets(List<String> values) {
 
-  /** Shorter ones are found in texts that have nothing to do with them. */
-  private static final int SHORTEST = 6;
+  /** Shorter values occur by chance in unrelated text. */
+  private static final int MIN_LENGTH = 6;
 
-  /** Of a secret that the end of the text cuts in two, so much is still worth hiding. */
-  private static final int SHORTEST_BEGINNING = 4;
+  /** At the end of a truncated text, a prefix of a secret is hidden from this length on. */
+  private static final int MIN_PREFIX = 4;
 
-  /** Fewer characters are never cut off, whatever bytes they take. */
-  private static final int SHORTEST_CUT = KeptBody.MAX_BYTES / 4;
+  /** A text with fewer characters is never truncated, however many bytes they take. */
+  private static final int MIN_TRUNCATED = BodyExcerpt.MAX_BYTES / 4;
 
   private static final SentSecrets NONE = new SentSecrets(List.of());
 
@@ -32,7 +32,7 @@ record SentSecrets(List<String> values) {
             (name, value) -> {
               if (target.isSecret(name)) {
                 add(value.strip(), values);
-                // "Bearer x": echoed with its scheme, or without.
+                // "Bearer x" may be echoed with or without its scheme.
                 add(value.strip().substring(value.strip().indexOf(' ') + 1).strip(), values);
               }
             });
@@ -44,7 +44,7 @@ record SentSecrets(List<String> values) {
   }
 
   private static void add(String value, List<String> values) {
-    if (value.length() >= SHORTEST && !values.contains(value)) {
+    if (value.length() >= MIN_LENGTH && !values.contains(value)) {
       values.add(value);
     }
   }
@@ -53,12 +53,12 @@ record SentSecrets(List<String> values) {
     return values.isEmpty();
   }
 
-  /** The text without them, in whatever way it writes them, and no longer than it was. */
+  /** The text with the secrets hidden, in whatever encoding, and not longer than before. */
   String hiddenIn(String text) {
     String hidden = text;
     for (EchoedText.Encoding encoding : EchoedText.Encoding.values()) {
       if (encoding.isIn(hidden)) {
-        hidden = hiddenIn(EchoedText.of(hidden, encoding), text.length() >= SHORTEST_CUT);
+        hidden = hiddenIn(EchoedText.of(hidden, encoding), text.length() >= MIN_TRUNCATED);
       }
     }
     if (hidden.length() <= text.length()) {
@@ -68,18 +68,18 @@ record SentSecrets(List<String> values) {
     return hidden.substring(0, Character.isHighSurrogate(hidden.charAt(end - 1)) ? end - 1 : end);
   }
 
-  private String hiddenIn(EchoedText text, boolean mayBeCut) {
+  private String hiddenIn(EchoedText text, boolean mayBeTruncated) {
     EchoedText hidden = text;
     for (String value : values) {
       hidden = hidden.without(value);
     }
-    return (mayBeCut ? withoutBeginning(hidden) : hidden).written();
+    return (mayBeTruncated ? withoutPrefix(hidden) : hidden).written();
   }
 
-  /** What is kept of an answer may end in the middle of a secret. */
-  private EchoedText withoutBeginning(EchoedText text) {
+  /** A truncated response may end in the middle of a secret. */
+  private EchoedText withoutPrefix(EchoedText text) {
     for (String value : values) {
-      EchoedText without = text.withoutBeginningOf(value, SHORTEST_BEGINNING);
+      EchoedText without = text.withoutPrefixOf(value, MIN_PREFIX);
       if (without != null) {
         return without;
       }

@@ -7,13 +7,12 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads the URLs of targets, and remembers those it was asked for of late: what the rules say of a
- * text does not change while a node runs. What a name resolves to may, and is vetted by every
- * attempt.
+ * Parses the URLs of targets and caches those that the rules allow: the rules do not change while a
+ * node runs. The addresses that a name resolves to may change, and are vetted by every attempt.
  */
 final class Urls {
 
-  /** Of at most {@link TargetUrl#MAX_LENGTH} characters each, so these take a few MB at worst. */
+  /** At {@link TargetUrl#MAX_LENGTH} characters each, a few MB at most. */
   private static final int MAX_KNOWN = 1_000;
 
   private final HttpTargetRules rules;
@@ -23,19 +22,19 @@ final class Urls {
     this.rules = rules;
   }
 
-  /** The URL's parts; null if the rules refuse it. */
+  /** The parsed URL; null if the rules reject it. */
   @Nullable TargetUrl allowed(String text) {
     TargetUrl url = known.get(text);
-    return url != null ? url : read(text);
+    return url != null ? url : parse(text);
   }
 
-  private @Nullable TargetUrl read(String text) {
+  private @Nullable TargetUrl parse(String text) {
     if (rules.checkUrl(text).isPresent()) {
       return null;
     }
     TargetUrl url = TargetUrl.parse(text).orElseThrow();
     if (known.size() >= MAX_KNOWN) {
-      known.clear(); // those in use are back at once
+      known.clear(); // the URLs in use return immediately
     }
     known.put(text, url);
     return url;

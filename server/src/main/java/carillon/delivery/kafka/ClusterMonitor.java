@@ -1,16 +1,15 @@
 package carillon.delivery.kafka;
 
 import carillon.delivery.Backoff;
+import carillon.model.Signal;
 import java.time.Duration;
-import java.util.List;
-import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Knows whether a cluster answers: makes the clients, asks again and again, measures depths. */
+/** Creates the clients of a cluster, probes whether it is reachable, and measures depths. */
 final class ClusterMonitor implements AutoCloseable {
 
   private static final Logger log = LoggerFactory.getLogger(ClusterMonitor.class);
@@ -19,29 +18,35 @@ final class ClusterMonitor implements AutoCloseable {
   private final KafkaCluster cluster;
   private final Depths depths;
   private final Thread thread;
-  private final List<Runnable> whenReady = new CopyOnWriteArrayList<>();
-  private volatile Runnable whenPassed = () -> {};
+  private final Signal ready;
+  private final Runnable afterPass;
 
-  /** The clients, also while nobody answers: they find a broker that is back by themselves. */
-  private @Nullable Link opened; // of the thread, and of who closes once that has ended
+  /** Kept while the cluster is unreachable: the clients reconnect by themselves. */
+  private @Nullable Link opened; // used by the thread, and by close() after the thread has ended
 
-  /** The same while somebody answers. */
+  /** Null while the cluster is unreachable. */
   private volatile @Nullable Link link;
 
   private volatile @Nullable Link broken;
-  private volatile long heardAt = System.nanoTime() - PERIOD.toNanos();
+  private volatile long confirmedAt = System.nanoTime() - PERIOD.toNanos();
   private volatile boolean closed;
-  private boolean doubted; // guarded by this
-  private boolean isLost; // of the thread
-  private Duration pause = Duration.ZERO; // of the thread
+  private boolean isProbeDue; // guarded by this
+  private boolean isLost; // used by the thread only
+  private Duration pause = Duration.ZERO; // used by the thread only
 
-  ClusterMonitor(KafkaCluster cluster, Depths depths) {
+  /**
+   * @param ready raised after each successful pass
+   * @param afterPass called after each pass, successful or not
+   */
+  ClusterMonitor(KafkaCluster cluster, Depths depths, Signal ready, Runnable afterPass) {
     this.cluster = cluster;
     this.depths = depths;
+    this.ready = ready;
+    this.afterPass = afterPass;
     this.thread =
         Thread.ofPlatform()
             .daemon()
-            .name("kafka-" + cluster.name().cluster() + "-watch")
+            .name("kafka-" + cluster.name().cluster() + "-monitor")
             .unstarted(this::run);
   }
 
@@ -49,89 +54,77 @@ final class ClusterMonitor implements AutoCloseable {
     thread.start();
   }
 
-  /** What to send and to ask with; null while nobody answers. */
+  /** The clients; null while the cluster is unreachable. */
   @Nullable Link link() {
     return link;
   }
 
-  /** Somebody has confirmed something, so nobody needs to be asked. */
-  void heard() {
-    heardAt = System.nanoTime();
+  /** A confirmed message proves that the cluster is up: skips the next probe. */
+  void onConfirm() {
+    confirmedAt = System.nanoTime();
   }
 
-  /** Something was not confirmed: asks now. */
-  synchronized void doubt() {
-    doubted = true;
+  /** Called when a message was not confirmed. */
+  synchronized void probeNow() {
+    isProbeDue = true;
     notifyAll();
   }
 
-  /** A producer that cannot send any more is replaced by another one. */
-  void replace(Link spent) {
-    broken = spent;
-    doubt();
-  }
-
-  void whenReady(Runnable action) {
-    whenReady.add(action);
-  }
-
-  void ready() {
-    whenReady.forEach(Runnable::run);
-  }
-
-  void whenPassed(Runnable action) {
-    this.whenPassed = action;
+  /** Called when the producer of this link can send nothing any more. */
+  void replaceProducer(Link failed) {
+    broken = failed;
+    probeNow();
   }
 
   private void run() {
     try {
       while (!closed) {
-        pass(safeLook());
+        pause(safePass());
       }
     } catch (InterruptedException _) {
       // closed
     }
   }
 
-  /** Whatever happens, also out of memory: without this thread nothing is published any more. */
-  private Duration safeLook() throws InterruptedException {
+  /** Survives every error, even out of memory: without this thread nothing is published. */
+  private Duration safePass() throws InterruptedException {
     try {
-      return look();
+      return pass();
     } catch (RuntimeException | Error e) {
-      log.error("broker={} could not be looked at", cluster.name(), e);
+      log.error("monitor pass failed broker={}", cluster.name(), e);
       return PERIOD;
     }
   }
 
-  /** Returns how long to wait for the next look. */
-  private Duration look() throws InterruptedException {
+  /** Returns the pause before the next pass. */
+  private Duration pass() throws InterruptedException {
     try {
       Link now = open();
-      if (System.nanoTime() - heardAt > PERIOD.toNanos()) {
+      if (System.nanoTime() - confirmedAt > PERIOD.toNanos()) {
         now.probe();
       }
-      found(now);
+      reached(now);
       depths.measure(watched -> Depths.lag(now.admin(), watched));
-      ready();
+      ready.raise();
       return PERIOD;
     } catch (ExecutionException e) {
       return lost(e.getCause() == null ? e : e.getCause());
     } catch (TimeoutException e) {
       return lost(e);
-    } catch (RuntimeException e) { // the clients could not be made, or one was interrupted
+    } catch (RuntimeException e) { // a client could not be created, or was interrupted
       if (closed) {
         throw new InterruptedException();
       }
       return lost(e);
     } finally {
-      whenPassed.run();
+      afterPass.run();
     }
   }
 
   private Link open() {
-    Link spent = broken;
-    if (opened != null && opened.equals(spent)) {
-      log.warn("broker={} the producer is of no use any more and is replaced", cluster.name());
+    Link failed = broken;
+    if (opened != null && opened.equals(failed)) {
+      log.warn("replacing failed Kafka producer broker={}", cluster.name());
       link = null;
       opened.close();
       opened = null;
@@ -145,21 +138,21 @@ final class ClusterMonitor implements AutoCloseable {
     return now;
   }
 
-  private void found(Link now) {
+  private void reached(Link now) {
     if (isLost) {
-      log.info("broker={} answers again", cluster.name());
+      log.info("broker reachable again broker={}", cluster.name());
     } else if (link == null) {
-      log.info("broker={} answers", cluster.name());
+      log.info("broker reachable broker={}", cluster.name());
     }
     isLost = false;
     pause = Duration.ZERO;
     link = now;
   }
 
-  /** Said once: it is asked for again and again. */
+  /** Logs only the first failure of an outage. */
   private Duration lost(Throwable why) {
     if (!isLost) {
-      log.warn("broker={} does not answer error={}", cluster.name(), why.toString());
+      log.warn("broker unreachable broker={} error={}", cluster.name(), why.toString());
     }
     isLost = true;
     link = null;
@@ -167,19 +160,19 @@ final class ClusterMonitor implements AutoCloseable {
     return pause;
   }
 
-  private synchronized void pass(Duration time) throws InterruptedException {
+  private synchronized void pause(Duration time) throws InterruptedException {
     long until = System.nanoTime() + time.toNanos();
-    while (!closed && !(doubted && link != null)) {
+    while (!closed && !(isProbeDue && link != null)) {
       long left = until - System.nanoTime();
       if (left <= 0) {
         break;
       }
       wait(Math.max(1, left / 1_000_000));
     }
-    if (doubted) {
-      heardAt = System.nanoTime() - PERIOD.toNanos();
+    if (isProbeDue) {
+      confirmedAt = System.nanoTime() - PERIOD.toNanos();
     }
-    doubted = false;
+    isProbeDue = false;
   }
 
   @Override

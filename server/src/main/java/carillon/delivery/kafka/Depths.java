@@ -22,35 +22,35 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** How far the consumer groups that limit a target are behind. */
+/** The lag of the consumer groups that limit a target. */
 final class Depths {
 
   private static final Logger log = LoggerFactory.getLogger(Depths.class);
-  private static final Duration FORGET = Duration.ofSeconds(60);
+  private static final Duration FORGET_AFTER = Duration.ofSeconds(60);
   private static final long NOT_MEASURED = -1;
 
   private final LongSupplier nanos;
   private final Map<Watched, Depth> depths = new ConcurrentHashMap<>();
   private final Map<String, Sent> sent = new ConcurrentHashMap<>();
 
-  /** A group and the topic that it reads. */
+  /** A consumer group and the topic that it reads. */
   record Watched(String topic, String group) {}
 
-  /** What this process has sent to a topic that is watched. */
+  /** Counts the messages that this process has sent to a watched topic. */
   private static final class Sent {
     private final AtomicLong begun = new AtomicLong();
     private final AtomicLong ended = new AtomicLong();
   }
 
-  /** One measured depth; what was sent since is added to it. */
+  /** The last measured lag of a group; messages sent since are added to it. */
   private static final class Depth {
-    private volatile long askedAt;
+    private volatile long usedAt;
     private volatile Measure last = new Measure(NOT_MEASURED, 0);
-    private boolean isUnknown; // of who measures
+    private boolean isUnreadable; // used by the measuring thread only
   }
 
   /**
-   * @param ended what had ended before it was measured, and so is in it
+   * @param ended messages that had ended before the measurement, which therefore includes them
    */
   private record Measure(long lag, long ended) {}
 
@@ -58,17 +58,17 @@ final class Depths {
     this.nanos = nanos;
   }
 
-  /** How many more the group's topic takes. Nothing before it was measured for the first time. */
-  int room(String topic, Target.DepthLimit limit) {
+  /** How many more messages the topic accepts: 0 until the lag is measured for the first time. */
+  int remainingCapacity(String topic, Target.DepthLimit limit) {
     Depth depth = depths.computeIfAbsent(new Watched(topic, limit.of()), _ -> new Depth());
-    depth.askedAt = nanos.getAsLong();
+    depth.usedAt = nanos.getAsLong();
     Sent counted = sent.computeIfAbsent(topic, _ -> new Sent());
     Measure last = depth.last;
     if (last.lag() == NOT_MEASURED) {
       return 0;
     }
     long waiting = last.lag() + counted.begun.get() - last.ended();
-    return Math.clamp(limit.most() - waiting, 0, Integer.MAX_VALUE);
+    return Math.clamp(limit.max() - waiting, 0, Integer.MAX_VALUE);
   }
 
   void begun(String topic) {
@@ -80,13 +80,13 @@ final class Depths {
 
   void ended(String topic) {
     Sent counted = sent.get(topic);
-    // One that began before anybody counted must not end here.
+    // A message sent before counting began must not be counted as ended.
     if (counted != null && counted.ended.get() < counted.begun.get()) {
       counted.ended.incrementAndGet();
     }
   }
 
-  /** As last measured, by {@code topic/group}. */
+  /** The last measured lags, by {@code topic/group}. */
   Map<String, Long> measured() {
     Map<String, Long> all = new HashMap<>();
     depths.forEach(
@@ -98,19 +98,19 @@ final class Depths {
     return all;
   }
 
-  /** Asks Kafka how far a group is behind. */
+  /** Reads the lag of a group from Kafka. */
   interface Lag {
     long of(Watched watched) throws ExecutionException, InterruptedException, TimeoutException;
   }
 
   /**
-   * Measures all that were asked for lately.
+   * Measures every group used in the last minute.
    *
-   * @throws TimeoutException if nobody answered: then the others need not be asked either
+   * @throws TimeoutException if Kafka does not respond, which ends the pass
    */
   void measure(Lag lag) throws InterruptedException, TimeoutException {
     long now = nanos.getAsLong();
-    depths.values().removeIf(depth -> now - depth.askedAt > FORGET.toNanos());
+    depths.values().removeIf(depth -> now - depth.usedAt > FORGET_AFTER.toNanos());
     Set<String> watched =
         depths.keySet().stream().map(Watched::topic).collect(Collectors.toUnmodifiableSet());
     sent.keySet().removeIf(topic -> !watched.contains(topic));
@@ -125,18 +125,18 @@ final class Depths {
     long ended = counted == null ? 0 : counted.ended.get();
     try {
       depth.last = new Measure(lag.of(watched), ended);
-      depth.isUnknown = false;
+      depth.isUnreadable = false;
     } catch (ExecutionException e) {
-      // Kafka answers, but not this. What has ended since must not count for ever.
+      // Kafka responds, but not with this lag. Messages that have ended must not count forever.
       depth.last = new Measure(Math.max(0, depth.last.lag()), ended);
-      if (!depth.isUnknown) {
+      if (!depth.isUnreadable) {
         Throwable why = e.getCause() == null ? e : e.getCause();
         log.warn(
-            "the depth of a group cannot be read topic={} error={}",
+            "cannot read consumer group lag topic={} error={}",
             watched.topic(),
             why.getClass().getSimpleName());
       }
-      depth.isUnknown = true;
+      depth.isUnreadable = true;
     }
   }
 
@@ -144,7 +144,7 @@ final class Depths {
       throws ExecutionException, InterruptedException, TimeoutException {
     Map<TopicPartition, OffsetAndMetadata> committed = committed(admin, watched.group());
     TopicDescription topic =
-        Link.answer(admin.describeTopics(Set.of(watched.topic())).allTopicNames())
+        Link.await(admin.describeTopics(Set.of(watched.topic())).allTopicNames())
             .get(watched.topic());
     if (topic == null) {
       return 0;
@@ -157,13 +157,13 @@ final class Depths {
             partition -> {
               var one = new TopicPartition(watched.topic(), partition.partition());
               ends.put(one, OffsetSpec.latest());
-              if (committed.get(one) == null) { // nothing committed: all of it waits
+              if (committed.get(one) == null) { // nothing committed: the whole log counts
                 starts.put(one, OffsetSpec.earliest());
               }
             });
-    Map<TopicPartition, ListOffsetsResultInfo> last = Link.answer(admin.listOffsets(ends).all());
+    Map<TopicPartition, ListOffsetsResultInfo> last = Link.await(admin.listOffsets(ends).all());
     Map<TopicPartition, ListOffsetsResultInfo> first =
-        starts.isEmpty() ? Map.of() : Link.answer(admin.listOffsets(starts).all());
+        starts.isEmpty() ? Map.of() : Link.await(admin.listOffsets(starts).all());
     long lag = 0;
     for (TopicPartition one : ends.keySet()) {
       @Nullable OffsetAndMetadata done = committed.get(one);
@@ -180,7 +180,7 @@ final class Depths {
   private static Map<TopicPartition, OffsetAndMetadata> committed(Admin admin, String group)
       throws ExecutionException, InterruptedException, TimeoutException {
     try {
-      return Link.answer(admin.listConsumerGroupOffsets(group).partitionsToOffsetAndMetadata());
+      return Link.await(admin.listConsumerGroupOffsets(group).partitionsToOffsetAndMetadata());
     } catch (ExecutionException e) {
       if (e.getCause() instanceof GroupIdNotFoundException) {
         return Map.of();

@@ -5,39 +5,39 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
 /**
- * The bytes that Kafka's producer has, by topic. No topic gets more than a quarter, so that one
- * that is not confirmed does not hold up the others.
+ * The bytes handed to Kafka's producer, by topic. No topic gets more than a quarter, so that a
+ * topic that does not confirm cannot block the others.
  */
 final class InFlight {
 
   private static final int SHARES = 4;
 
-  private final long most;
+  private final long maxBytes;
   private final Map<String, Long> byTopic = new HashMap<>();
   private long total;
 
-  InFlight(long most) {
-    this.most = most;
+  InFlight(long maxBytes) {
+    this.maxBytes = maxBytes;
   }
 
-  /** Counts the bytes if they may go now. One message of a topic always may. */
+  /** Reserves the bytes if they fit. The first message of a topic always fits. */
   synchronized boolean take(String topic, long bytes) {
-    long taken = byTopic.getOrDefault(topic, 0L);
-    if (taken > 0 && (taken + bytes > most / SHARES || total + bytes > most)) {
+    long held = byTopic.getOrDefault(topic, 0L);
+    if (held > 0 && (held + bytes > maxBytes / SHARES || total + bytes > maxBytes)) {
       return false;
     }
-    byTopic.put(topic, taken + bytes);
+    byTopic.put(topic, held + bytes);
     total += bytes;
     return true;
   }
 
-  synchronized void giveBack(String topic, long bytes) {
+  synchronized void release(String topic, long bytes) {
     total -= bytes;
-    byTopic.computeIfPresent(topic, (_, taken) -> taken > bytes ? taken - bytes : null);
+    byTopic.computeIfPresent(topic, (_, held) -> held > bytes ? held - bytes : null);
     notifyAll();
   }
 
-  /** Waits for some bytes to be given back, at most this long. */
+  /** Waits until bytes are released, at most this long. */
   synchronized void await(long nanos) throws InterruptedException {
     TimeUnit.NANOSECONDS.timedWait(this, Math.max(1, nanos));
   }

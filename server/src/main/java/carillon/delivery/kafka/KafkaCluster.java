@@ -19,24 +19,23 @@ import org.apache.kafka.common.config.ConfigException;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 
 /**
- * A Kafka cluster as the operator registered it.
+ * A Kafka cluster as the operator configured it.
  *
- * @param settings of Kafka's own clients; checked, and never shown
+ * @param settings of Kafka's clients; validated, and never shown
  */
 public record KafkaCluster(BrokerName name, Map<String, String> settings) {
 
   public static final String SERVERS = "bootstrap.servers";
 
-  /** How long the producer tries, at most. */
-  static final Duration DELIVERY = Duration.ofSeconds(5);
+  static final Duration DELIVERY_TIMEOUT = Duration.ofSeconds(5);
 
   private static final String MEMORY = "buffer.memory";
 
   private static final Pattern SERVER =
       Pattern.compile("(\\[[0-9A-Fa-f:.]+]|[A-Za-z0-9_.-]{1,253}):([0-9]{1,5})");
 
-  /** What being published means here; another value would make the confirmation worth less. */
-  private static final Map<String, Object> DECIDED =
+  /** Define what "published" means; other values would weaken the confirmation. */
+  private static final Map<String, Object> FIXED =
       Map.of(
           "acks",
           "all",
@@ -47,7 +46,7 @@ public record KafkaCluster(BrokerName name, Map<String, String> settings) {
           "max.in.flight.requests.per.connection",
           5,
           "delivery.timeout.ms",
-          (int) DELIVERY.toMillis(),
+          (int) DELIVERY_TIMEOUT.toMillis(),
           "request.timeout.ms",
           2_000,
           "max.block.ms",
@@ -57,7 +56,7 @@ public record KafkaCluster(BrokerName name, Map<String, String> settings) {
           "value.serializer",
           ByteArraySerializer.class);
 
-  private static final Set<String> NOT_HERE =
+  private static final Set<String> UNSUPPORTED =
       Set.of(
           "transactional.id",
           "transaction.timeout.ms",
@@ -69,8 +68,8 @@ public record KafkaCluster(BrokerName name, Map<String, String> settings) {
           "default.api.timeout.ms",
           "bootstrap.controllers");
 
-  /** Small enough for a lost broker to be seen soon, and to be found again soon. */
-  private static final Map<String, Object> PREFERRED =
+  /** Timeouts are short so that a lost broker is noticed, and reconnected to, quickly. */
+  private static final Map<String, Object> DEFAULTS =
       Map.of(
           "batch.size",
           64 * 1024,
@@ -98,9 +97,9 @@ public record KafkaCluster(BrokerName name, Map<String, String> settings) {
   }
 
   /**
-   * The cluster, if these settings can be used.
+   * Validates the settings.
    *
-   * @throws IllegalArgumentException says in one line what cannot be
+   * @throws IllegalArgumentException with a message of one line if a setting is invalid
    */
   public static KafkaCluster of(String cluster, Map<String, String> settings) {
     var checked = new KafkaCluster(new BrokerName(BrokerName.Kind.KAFKA, cluster), settings);
@@ -111,7 +110,7 @@ public record KafkaCluster(BrokerName name, Map<String, String> settings) {
     try {
       checked.checkMemory(new ProducerConfig(checked.producer()));
       new AdminClientConfig(checked.admin());
-      checked.tryOut();
+      checked.createTrialProducer();
     } catch (ConfigException e) {
       throw new IllegalArgumentException(firstLine(e), e);
     }
@@ -127,17 +126,17 @@ public record KafkaCluster(BrokerName name, Map<String, String> settings) {
   }
 
   /**
-   * Makes a producer of these settings: only that finds what does not go together. It talks to
-   * nobody, so those whose login asks a third party are left alone.
+   * Only creating a producer finds settings that conflict. It does not use the network, so clusters
+   * whose login needs a third party are skipped.
    */
-  private void tryOut() {
+  private void createTrialProducer() {
     String mechanism = settings.getOrDefault("sasl.mechanism", "GSSAPI");
     boolean isSasl = settings.getOrDefault("security.protocol", "").startsWith("SASL_");
     if (isSasl && !mechanism.equals("PLAIN") && !mechanism.startsWith("SCRAM-")) {
       return;
     }
     Map<String, Object> all = producer();
-    all.put(SERVERS, "127.0.0.1:1"); // names that cannot be resolved now may be so later
+    all.put(SERVERS, "127.0.0.1:1"); // a name that cannot be resolved now may be resolvable later
     try {
       new KafkaProducer<byte[], byte[]>(all).close(Duration.ZERO);
     } catch (KafkaException e) {
@@ -145,28 +144,28 @@ public record KafkaCluster(BrokerName name, Map<String, String> settings) {
     }
   }
 
-  /** Not what Kafka says of a login: that may have parts of the password. */
+  /** Hides Kafka's message about a failed login, which may contain parts of the password. */
   private static String reason(KafkaException e) {
-    String said = "";
+    String message = "";
     for (Throwable why = e; why != null; why = why.getCause()) {
       if (why instanceof LoginException || why instanceof IllegalArgumentException) {
         return "sasl.jaas.config cannot be used";
       }
       if (why instanceof KafkaException) {
-        said = String.valueOf(why.getMessage());
+        message = String.valueOf(why.getMessage());
       }
     }
-    return said.lines().findFirst().orElse("cannot be used");
+    return message.lines().findFirst().orElse("cannot be used");
   }
 
-  /** How many bytes of messages may be under way: full batches take more than their records. */
-  long mostBytes() {
+  /** Half of the producer's buffer, because full batches take more memory than their records. */
+  long maxUnconfirmedBytes() {
     return new ProducerConfig(producer()).getLong(MEMORY) / 2;
   }
 
   private static void check(String key, String value) {
-    if (DECIDED.containsKey(key) || NOT_HERE.contains(key)) {
-      throw new IllegalArgumentException(key + " is decided by Carillon and cannot be set");
+    if (FIXED.containsKey(key) || UNSUPPORTED.contains(key)) {
+      throw new IllegalArgumentException(key + " is set by Carillon and cannot be changed");
     }
     if (!KNOWN.contains(key)) {
       throw new IllegalArgumentException(
@@ -185,21 +184,21 @@ public record KafkaCluster(BrokerName name, Map<String, String> settings) {
       var matcher = SERVER.matcher(server.strip());
       if (!matcher.matches() || Integer.parseInt(matcher.group(2)) > 65_535) {
         throw new IllegalArgumentException(
-            "the servers must be HOST:PORT, with commas between them, or @FILE");
+            "the servers must be HOST:PORT, separated by commas, or @FILE");
       }
     }
   }
 
   Map<String, Object> producer() {
-    Map<String, Object> all = new HashMap<>(PREFERRED);
+    Map<String, Object> all = new HashMap<>(DEFAULTS);
     all.putAll(settings);
-    all.putAll(DECIDED);
+    all.putAll(FIXED);
     all.keySet().retainAll(ProducerConfig.configNames());
     return all;
   }
 
   Map<String, Object> admin() {
-    Map<String, Object> all = new HashMap<>(PREFERRED);
+    Map<String, Object> all = new HashMap<>(DEFAULTS);
     all.putAll(settings);
     all.put("request.timeout.ms", 2_000);
     all.put("default.api.timeout.ms", 2_000);

@@ -2,6 +2,7 @@ package carillon.delivery.kafka;
 
 import carillon.delivery.MessageHeaders;
 import carillon.delivery.Publisher;
+import carillon.model.Signal;
 import carillon.model.target.BrokerName;
 import carillon.model.target.Target;
 import carillon.model.task.ClaimedTask;
@@ -31,14 +32,14 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /*
- * Kafka's producer never fails to accept a record, it waits: for the metadata of a topic that it
- * does not know, and for room in its buffer. So the tasks of one call that go to one topic have a
- * thread of their own, which waits for them and for nobody else: for the topic to be looked up
- * (Topics), for room (InFlight), and at worst for the producer.
+ * Kafka's producer never rejects a record: it blocks until it has the topic's metadata and space in
+ * its buffer. So the tasks of one call that go to one topic get a thread of their own, which waits
+ * for nothing else: for the topic lookup (Topics), for space (InFlight), and at worst for the
+ * producer.
  *
- * What was handed to the producer ends by its callback, within delivery.timeout.ms; if that thread
- * of Kafka's has died, by our sweep. What was not yet ends here: as lost while the cluster does not
- * answer or the topic does not confirm, as interrupted when we close.
+ * A message that the producer has accepted ends in its callback within delivery.timeout.ms or, if
+ * Kafka's thread has died, in our sweep. Messages not yet handed over end here: as lost while the
+ * cluster is unreachable or the topic does not confirm, as interrupted on close.
  */
 
 /** Publishes tasks to one Kafka cluster. */
@@ -46,45 +47,45 @@ public final class KafkaPublisher implements Publisher {
 
   private static final Logger log = LoggerFactory.getLogger(KafkaPublisher.class);
 
-  private static final long OVERHEAD = 700; // headers, more or less
+  private static final long OVERHEAD = 700; // the headers, approximately
 
-  /** How long a task may wait here before it is handed to the producer. */
-  private static final Duration WAIT = Duration.ofSeconds(3);
+  /** How long a task may wait before it is handed to the producer. */
+  private static final Duration SEND_TIMEOUT = Duration.ofSeconds(3);
 
-  /** How long the producer may have a task: longer than it should. */
-  private static final Duration FLIGHT = KafkaCluster.DELIVERY.plusSeconds(2);
+  /** Longer than the producer's own timeout: if it passes, the producer's thread has died. */
+  private static final Duration FLIGHT_TIMEOUT = KafkaCluster.DELIVERY_TIMEOUT.plusSeconds(2);
 
   private final KafkaCluster cluster;
   private final InstantSource clock;
-  private final ClusterMonitor watch;
+  private final Signal ready = new Signal();
+  private final ClusterMonitor monitor;
   private final Topics topics;
   private final Depths depths = new Depths(System::nanoTime);
-  private final long mostBytes;
+  private final long maxBytes;
   private final InFlight inFlight;
   private final Set<Flight> flights = ConcurrentHashMap.newKeySet();
 
-  /** Who hands over. Guarded by itself, as is closed. */
+  /** The threads that hand messages to the producer. Guards itself and {@code closed}. */
   private final Set<Thread> senders = new HashSet<>();
 
   private boolean closed;
 
-  /** Given to us and not ended. */
+  /** Of all tasks that have not ended. */
   private final AtomicLong heldBytes = new AtomicLong();
 
   private KafkaPublisher(KafkaCluster cluster, InstantSource clock) {
     this.cluster = cluster;
     this.clock = clock;
-    this.watch = new ClusterMonitor(cluster, depths);
+    this.monitor = new ClusterMonitor(cluster, depths, ready, this::sweep);
     this.topics = new Topics(this::lookUp, System::nanoTime);
-    this.mostBytes = cluster.mostBytes();
-    this.inFlight = new InFlight(mostBytes);
+    this.maxBytes = cluster.maxUnconfirmedBytes();
+    this.inFlight = new InFlight(maxBytes);
   }
 
-  /** Starts to look for the cluster; returns before it is found. */
+  /** Starts connecting; returns before the cluster is reached. */
   public static KafkaPublisher start(KafkaCluster cluster, InstantSource clock) {
     var publisher = new KafkaPublisher(cluster, clock);
-    publisher.watch.whenPassed(publisher::sweep);
-    publisher.watch.start();
+    publisher.monitor.start();
     return publisher;
   }
 
@@ -95,26 +96,26 @@ public final class KafkaPublisher implements Publisher {
 
   @Override
   public boolean isReachable() {
-    return watch.link() != null;
+    return monitor.link() != null;
   }
 
   @Override
   public boolean isFull() {
-    return heldBytes.get() > mostBytes;
+    return heldBytes.get() > maxBytes;
   }
 
   @Override
-  public Duration patience() {
-    return WAIT.plus(FLIGHT);
+  public Duration confirmTimeout() {
+    return SEND_TIMEOUT.plus(FLIGHT_TIMEOUT);
   }
 
   @Override
-  public int room(Target.Broker target) {
-    if (!(target instanceof Target.Kafka kafka) || isFull() || topics.isResting(kafka.topic())) {
+  public int remainingCapacity(Target.Broker target) {
+    if (!(target instanceof Target.Kafka kafka) || isFull() || topics.isPaused(kafka.topic())) {
       return 0;
     }
     Target.DepthLimit limit = kafka.depth();
-    return limit == null ? Integer.MAX_VALUE : depths.room(kafka.topic(), limit);
+    return limit == null ? Integer.MAX_VALUE : depths.remainingCapacity(kafka.topic(), limit);
   }
 
   @Override
@@ -123,8 +124,8 @@ public final class KafkaPublisher implements Publisher {
   }
 
   @Override
-  public void whenReady(Runnable action) {
-    watch.whenReady(action);
+  public Signal ready() {
+    return ready;
   }
 
   @Override
@@ -132,7 +133,7 @@ public final class KafkaPublisher implements Publisher {
     Map<String, List<ClaimedTask>> byTopic = new LinkedHashMap<>();
     for (ClaimedTask task : tasks) {
       heldBytes.addAndGet(size(task));
-      depths.begun(topic(task)); // now, so that whoever asks for room next is told less
+      depths.begun(topic(task)); // now, so that the next remainingCapacity() already counts it
       byTopic.computeIfAbsent(topic(task), _ -> new ArrayList<>()).add(task);
     }
     byTopic.forEach((topic, some) -> start(new Batch(topic, some, ended)));
@@ -153,12 +154,14 @@ public final class KafkaPublisher implements Publisher {
       }
       endRest(batch, new DeliveryResult.Interrupted());
     } catch (Error e) { // no memory for a thread
-      log.error("broker={} cannot publish", name(), e);
+      log.error("cannot start a sender thread broker={}", name(), e);
       endRest(batch, Results.lost());
     }
   }
 
-  /** Whatever happens, all of them end: a seat that is not given back is lost for good. */
+  /**
+   * Ends every task of the batch, whatever happens: a seat that is not released is lost forever.
+   */
   private void handOver(Batch batch) {
     DeliveryResult rest = Results.lost();
     try {
@@ -166,7 +169,7 @@ public final class KafkaPublisher implements Publisher {
     } catch (InterruptedException _) {
       rest = new DeliveryResult.Interrupted();
     } catch (RuntimeException | Error e) {
-      log.error("broker={} could not publish", name(), e);
+      log.error("publish failed broker={}", name(), e);
     } finally {
       endRest(batch, rest);
       synchronized (senders) {
@@ -176,22 +179,22 @@ public final class KafkaPublisher implements Publisher {
     }
   }
 
-  /** Returns what becomes of those that were not handed over. */
+  /** Returns the result of the tasks that were not handed to the producer. */
   private DeliveryResult send(Batch batch) throws InterruptedException {
     for (ClaimedTask task = batch.first(); task != null; task = batch.first()) {
-      Link link = watch.link();
-      long left = batch.since + WAIT.toNanos() - System.nanoTime();
+      Link link = monitor.link();
+      long left = batch.since + SEND_TIMEOUT.toNanos() - System.nanoTime();
       if (isClosed()) {
         return new DeliveryResult.Interrupted();
       }
-      if (link == null || left <= 0 || topics.isResting(batch.topic)) {
+      if (link == null || left <= 0 || topics.isPaused(batch.topic)) {
         return Results.lost();
       }
-      Optional<DeliveryResult> why = answer(batch.topic, left);
-      if (why.isPresent()) {
-        return why.get();
+      Optional<DeliveryResult> problem = topicProblem(batch.topic, left);
+      if (problem.isPresent()) {
+        return problem.get();
       }
-      if (isLate(task)) {
+      if (isLapsed(task)) {
         end(batch, batch.take(), Results.tooLate());
       } else if (inFlight.take(batch.topic, size(task))) {
         send(link, batch, batch.take());
@@ -199,18 +202,19 @@ public final class KafkaPublisher implements Publisher {
         inFlight.await(left);
       }
     }
-    return Results.lost(); // there are none
+    return Results.lost(); // none are left
   }
 
-  private Optional<DeliveryResult> answer(String topic, long nanos) throws InterruptedException {
+  private Optional<DeliveryResult> topicProblem(String topic, long nanos)
+      throws InterruptedException {
     try {
-      return topics.answer(topic).get(nanos, TimeUnit.NANOSECONDS);
+      return topics.problem(topic).get(nanos, TimeUnit.NANOSECONDS);
     } catch (ExecutionException | TimeoutException _) {
       return Optional.of(Results.lost());
     }
   }
 
-  private boolean isLate(ClaimedTask task) {
+  private boolean isLapsed(ClaimedTask task) {
     return task.leaseUntil() != null && task.leaseUntil().isBefore(clock.instant());
   }
 
@@ -222,18 +226,18 @@ public final class KafkaPublisher implements Publisher {
     } catch (RuntimeException e) { // closed under us, or interrupted
       flight.ended(null, e);
     } catch (Error e) {
-      log.error("broker={} could not publish", name(), e);
+      log.error("publish failed broker={}", name(), e);
       flight.ended(null, new TimeoutException());
     }
   }
 
-  /** Once a second. */
+  /** Called about once a second. */
   private void sweep() {
     topics.sweep();
     long now = System.nanoTime();
     for (Flight flight : flights) {
-      if (now - flight.since > FLIGHT.toNanos()) {
-        watch.replace(flight.link); // its thread must have died
+      if (now - flight.since > FLIGHT_TIMEOUT.toNanos()) {
+        monitor.replaceProducer(flight.link); // its thread must have died
         flight.ended(null, new TimeoutException());
       }
     }
@@ -253,7 +257,7 @@ public final class KafkaPublisher implements Publisher {
     return message;
   }
 
-  /** Tasks of one call that go to one topic. Of one thread. */
+  /** The tasks of one call that go to one topic. Used by one thread. */
   private static final class Batch {
     private final long since = System.nanoTime();
     private final String topic;
@@ -267,7 +271,7 @@ public final class KafkaPublisher implements Publisher {
       this.ended = ended;
     }
 
-    /** The first that was not taken. */
+    /** The first task not taken yet, or null. */
     @Nullable ClaimedTask first() {
       return taken < tasks.size() ? tasks.get(taken) : null;
     }
@@ -277,7 +281,7 @@ public final class KafkaPublisher implements Publisher {
     }
   }
 
-  /** One message on its way. */
+  /** A message that the producer has accepted and not confirmed. */
   private final class Flight {
     private final long since = System.nanoTime();
     private final Link link;
@@ -291,24 +295,24 @@ public final class KafkaPublisher implements Publisher {
       this.task = task;
     }
 
-    void ended(@Nullable RecordMetadata place, @Nullable Exception error) {
+    void ended(@Nullable RecordMetadata position, @Nullable Exception error) {
       if (hasEnded.getAndSet(true)) {
         return;
       }
       flights.remove(this);
       DeliveryResult result = Results.lost();
       try {
-        result = result(place, error);
+        result = result(position, error);
       } finally {
-        inFlight.giveBack(batch.topic, size(task));
+        inFlight.release(batch.topic, size(task));
         end(batch, task, result);
       }
     }
 
-    private DeliveryResult result(@Nullable RecordMetadata place, @Nullable Exception error) {
-      if (error == null && place != null) {
-        watch.heard();
-        return new DeliveryResult.Accepted(null, output(place));
+    private DeliveryResult result(@Nullable RecordMetadata position, @Nullable Exception error) {
+      if (error == null && position != null) {
+        monitor.onConfirm();
+        return new DeliveryResult.Accepted(null, output(position));
       }
       return failure(error == null ? new TimeoutException() : error);
     }
@@ -318,17 +322,17 @@ public final class KafkaPublisher implements Publisher {
         return new DeliveryResult.Interrupted();
       }
       if (Results.isFatal(error)) {
-        watch.replace(link);
+        monitor.replaceProducer(link);
       } else if (Results.isDoubtful(error)) {
-        topics.doubt(batch.topic);
-        watch.doubt();
+        topics.onUnconfirmed(batch.topic);
+        monitor.probeNow();
       }
       return Results.of(error);
     }
   }
 
-  private static String output(RecordMetadata place) {
-    return "{\"partition\":" + place.partition() + ",\"offset\":" + place.offset() + "}";
+  private static String output(RecordMetadata position) {
+    return "{\"partition\":" + position.partition() + ",\"offset\":" + position.offset() + "}";
   }
 
   private void endRest(Batch batch, DeliveryResult result) {
@@ -342,17 +346,17 @@ public final class KafkaPublisher implements Publisher {
     long before = heldBytes.getAndAdd(-size(task));
     try {
       batch.ended.accept(task, result);
-      if (before > mostBytes && before - size(task) <= mostBytes) {
-        watch.ready();
+      if (before > maxBytes && before - size(task) <= maxBytes) {
+        ready.raise();
       }
-    } catch (RuntimeException | Error e) { // on a thread of Kafka's, which has others to call
-      log.error("the end of a publish was not taken task={}", task.id(), e);
+    } catch (RuntimeException | Error e) { // Kafka's thread has other callbacks to call
+      log.error("result of a publish was not recorded task={}", task.id(), e);
     }
   }
 
   private Map<String, Optional<DeliveryResult>> lookUp(Set<String> names)
       throws InterruptedException, TimeoutException {
-    Link link = watch.link();
+    Link link = monitor.link();
     if (link == null) {
       throw new TimeoutException("not connected");
     }
@@ -382,7 +386,7 @@ public final class KafkaPublisher implements Publisher {
       closed = true;
       senders.forEach(Thread::interrupt);
     }
-    watch.close(); // ends what the producer has
+    monitor.close(); // ends the messages that the producer holds
     synchronized (senders) {
       try {
         while (!senders.isEmpty()) {

@@ -23,11 +23,11 @@ import org.apache.kafka.common.Node;
 import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
 
-/** The two clients of one cluster: who sends, and who asks. */
+/** The two clients of one cluster: one sends messages, the other one queries. */
 record Link(Producer<byte[], byte[]> producer, Admin admin) implements AutoCloseable {
 
-  static final Duration PATIENCE = Duration.ofSeconds(2);
-  private static final Duration SECOND_LOOK = Duration.ofSeconds(1);
+  private static final Duration RESPONSE_TIMEOUT = Duration.ofSeconds(2);
+  private static final Duration BEFORE_SECOND_LOOKUP = Duration.ofSeconds(1);
 
   static Link open(KafkaCluster cluster) {
     Producer<byte[], byte[]> producer = new KafkaProducer<>(cluster.producer());
@@ -39,49 +39,49 @@ record Link(Producer<byte[], byte[]> producer, Admin admin) implements AutoClose
     }
   }
 
-  /** Whether anybody of the cluster answers. */
+  /** Throws unless a node of the cluster responds. */
   void probe() throws ExecutionException, InterruptedException, TimeoutException {
-    if (answer(admin.describeCluster().nodes()).isEmpty()) {
+    if (await(admin.describeCluster().nodes()).isEmpty()) {
       throw new TimeoutException("no node is up");
     }
   }
 
   /**
-   * Which topics are there, and ready for the producer to write to. A broker that makes topics does
-   * so when the producer asks.
+   * Looks up topics: empty if a topic exists and the producer knows it. A broker that creates
+   * topics automatically does so when the producer asks for them.
    */
   Map<String, Optional<DeliveryResult>> topics(Set<String> names)
       throws InterruptedException, TimeoutException {
     Map<String, Optional<DeliveryResult>> found = new HashMap<>();
     Set<String> missing = describe(names, found);
     if (!missing.isEmpty()) {
-      // Twice, with a second between: a broker that has just started may not know all its topics.
-      if (makesTopics()) {
-        Set<String> made = warm(missing);
-        made.forEach(name -> found.put(name, Optional.empty()));
-        missing.removeAll(made);
+      // Look twice, a second apart: a broker that has just started may not know all its topics.
+      if (createsTopics()) {
+        Set<String> created = warm(missing);
+        created.forEach(name -> found.put(name, Optional.empty()));
+        missing.removeAll(created);
       } else {
-        Thread.sleep(SECOND_LOOK);
+        Thread.sleep(BEFORE_SECOND_LOOKUP);
       }
       missing = missing.isEmpty() ? missing : describe(missing, found);
     }
     missing.forEach(name -> found.put(name, Optional.of(Results.noSuchTopic())));
-    List<String> there =
+    List<String> existing =
         found.entrySet().stream()
             .filter(one -> one.getValue().isEmpty())
             .map(Map.Entry::getKey)
             .toList();
-    var _ = warm(there);
+    var _ = warm(existing);
     return found;
   }
 
-  /** Returns those that are not there. */
+  /** Returns the topics that do not exist. */
   private Set<String> describe(Set<String> names, Map<String, Optional<DeliveryResult>> found)
       throws InterruptedException, TimeoutException {
     Set<String> missing = new HashSet<>();
     for (var one : admin.describeTopics(names).topicNameValues().entrySet()) {
       try {
-        answer(one.getValue());
+        await(one.getValue());
         found.put(one.getKey(), Optional.empty());
       } catch (ExecutionException e) {
         if (e.getCause() instanceof UnknownTopicOrPartitionException) {
@@ -97,24 +97,24 @@ record Link(Producer<byte[], byte[]> producer, Admin admin) implements AutoClose
     return missing;
   }
 
-  private boolean makesTopics() throws InterruptedException, TimeoutException {
+  private boolean createsTopics() throws InterruptedException, TimeoutException {
     try {
-      Optional<Node> node = answer(admin.describeCluster().nodes()).stream().findFirst();
+      Optional<Node> node = await(admin.describeCluster().nodes()).stream().findFirst();
       if (node.isEmpty()) {
         return true;
       }
       var broker = new ConfigResource(ConfigResource.Type.BROKER, node.get().idString());
-      Config config = answer(admin.describeConfigs(Set.of(broker)).all()).get(broker);
-      ConfigEntry makes = config == null ? null : config.get("auto.create.topics.enable");
-      return makes == null || !"false".equals(makes.value());
+      Config config = await(admin.describeConfigs(Set.of(broker)).all()).get(broker);
+      ConfigEntry creates = config == null ? null : config.get("auto.create.topics.enable");
+      return creates == null || !"false".equals(creates.value());
     } catch (ExecutionException _) {
-      return true; // we may not ask: then we have to try
+      return true; // not allowed to read the setting: assume so and try
     }
   }
 
   /**
-   * Lets the producer learn of the topics here, because it would wait for that where it sends.
-   * Returns those that it knows.
+   * Makes the producer fetch the metadata of the topics now, because it would otherwise block in
+   * {@code send}. Returns the topics that it knows.
    */
   private Set<String> warm(Collection<String> topics) throws InterruptedException {
     Set<String> known = ConcurrentHashMap.newKeySet();
@@ -136,19 +136,19 @@ record Link(Producer<byte[], byte[]> producer, Admin admin) implements AutoClose
           return;
         }
       } catch (org.apache.kafka.common.errors.TimeoutException _) {
-        // It waits for a quarter of a second only.
-      } catch (RuntimeException _) { // closed, or not allowed: whoever sends is told
+        // max.block.ms is only a quarter of a second: try again.
+      } catch (RuntimeException _) { // closed, or not allowed: the sender will get the error
         return;
       }
     }
   }
 
-  static <T> T answer(KafkaFuture<T> future)
+  static <T> T await(KafkaFuture<T> future)
       throws ExecutionException, InterruptedException, TimeoutException {
-    return future.get(PATIENCE.toMillis(), TimeUnit.MILLISECONDS);
+    return future.get(RESPONSE_TIMEOUT.toMillis(), TimeUnit.MILLISECONDS);
   }
 
-  /** Ends at once whatever is under way. */
+  /** Fails all pending requests immediately. */
   @Override
   public void close() {
     producer.close(Duration.ZERO);

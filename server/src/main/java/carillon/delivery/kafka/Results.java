@@ -16,8 +16,8 @@ import org.apache.kafka.common.errors.RecordTooLargeException;
 import org.apache.kafka.common.errors.RetriableException;
 
 /**
- * What Kafka's errors mean for a task. A tenant is told the class of it only: details would tell
- * about the operator's network.
+ * Maps Kafka's errors to delivery results. Tenants see only the class of an error: details would
+ * expose the operator's network.
  */
 final class Results {
 
@@ -26,40 +26,40 @@ final class Results {
   static DeliveryResult of(Exception error) {
     return switch (error) {
       case RecordTooLargeException _, RecordBatchTooLargeException _ ->
-          refused("the message is larger than Kafka takes");
-      case InvalidTopicException _ -> refused("Kafka does not take this name of a topic");
+          refused("the message is larger than Kafka accepts");
+      case InvalidTopicException _ -> refused("Kafka rejected the topic name");
       case AuthorizationException _ ->
           failed(FailureKind.BROKER_REFUSED, "Carillon may not write to this topic");
       case RetriableException _, AuthenticationException _ -> lost();
       case ApiException e when !isFatal(e) ->
-          failed(FailureKind.BROKER_REFUSED, "Kafka refused the message");
+          failed(FailureKind.BROKER_REFUSED, "Kafka rejected the message");
       default -> lost();
     };
   }
 
-  /** Costs no attempt: it is not the task's fault. */
+  /** Does not consume an attempt, because the task did not cause it. */
   static DeliveryResult lost() {
     return new DeliveryResult.Unreached(
         Failure.of(FailureKind.BROKER_LOST, "Kafka did not confirm the message in time"));
   }
 
-  /** Its token is worth nothing any more, so nobody should get it. */
+  /** Not sent, because the token in the message would already be invalid. */
   static DeliveryResult tooLate() {
     return new DeliveryResult.Unreached(
-        Failure.of(FailureKind.BROKER_LOST, "its lease was over before Kafka could take it"));
+        Failure.of(FailureKind.BROKER_LOST, "the lease ended before the message could be sent"));
   }
 
   static DeliveryResult noSuchTopic() {
     return failed(FailureKind.UNROUTABLE, "there is no such topic");
   }
 
-  /** Whether the topic, or the whole cluster, should be looked at before more is sent. */
+  /** Whether to check the topic and the cluster before sending more. */
   static boolean isDoubtful(Exception error) {
     return of(error) instanceof DeliveryResult.Unreached
         && !(error instanceof BufferExhaustedException);
   }
 
-  /** Whether the producer that it came from can send nothing any more. */
+  /** Whether the producer that reported the error is unusable. */
   static boolean isFatal(Exception error) {
     return switch (error) {
       case OutOfOrderSequenceException _,

@@ -22,33 +22,33 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What is known of the topics: looked up aside, so that nobody who sends waits for one that is not
- * there.
+ * Caches which topics can be written to. Lookups run on threads of their own, so that no sender
+ * blocks on a topic that does not exist.
  */
 final class Topics {
 
   private static final Logger log = LoggerFactory.getLogger(Topics.class);
-  private static final Duration KNOWN = Duration.ofSeconds(60);
-  private static final Duration MISSING = Duration.ofSeconds(5);
-  private static final int LOOKUPS_AT_ONCE = 16;
-  private static final int TOPICS_OF_A_LOOKUP = 100;
+  private static final Duration FOUND_TTL = Duration.ofSeconds(60);
+  private static final Duration PROBLEM_TTL = Duration.ofSeconds(5);
+  private static final int MAX_LOOKUPS = 16;
+  private static final int MAX_TOPICS_PER_LOOKUP = 100;
 
   private final Lookup lookup;
   private final LongSupplier nanos;
   private final ConcurrentHashMap<String, Topic> topics = new ConcurrentHashMap<>();
   private final AtomicLong numbers = new AtomicLong();
-  private final Semaphore lookups = new Semaphore(LOOKUPS_AT_ONCE);
+  private final Semaphore lookups = new Semaphore(MAX_LOOKUPS);
 
-  /** To be looked up; those that come while many lookups are under way share the next. */
-  private final Queue<Asked> asked = new ConcurrentLinkedQueue<>();
+  /** Topics that arrive while the maximum of lookups is running share the next one. */
+  private final Queue<Request> requests = new ConcurrentLinkedQueue<>();
 
-  private record Asked(
-      String name, long number, CompletableFuture<Optional<DeliveryResult>> answer) {}
+  private record Request(
+      String name, long number, CompletableFuture<Optional<DeliveryResult>> problem) {}
 
-  /** Asks Kafka about topics; may take a while. */
+  /** Looks topics up in Kafka; may take a while. */
   interface Lookup {
 
-    /** For each of them empty if it can be written to, else what becomes of its tasks. */
+    /** By topic: empty if it can be written to, else the result of tasks sent to it. */
     Map<String, Optional<DeliveryResult>> of(Set<String> names)
         throws ExecutionException, InterruptedException, TimeoutException;
   }
@@ -56,17 +56,17 @@ final class Topics {
   /**
    * One topic.
    *
-   * @param lookup which of all lookups is its answer
-   * @param answer empty if it can be written to, else what becomes of its tasks
-   * @param until when the answer is too old; it has not come yet while this is {@code MAX_VALUE}
-   * @param resting until when nothing should be sent, because what was sent was not confirmed
-   * @param pause how long the last such rest was
+   * @param lookup the number of the lookup that {@code problem} comes from
+   * @param problem empty if it can be written to, else the result of tasks sent to it
+   * @param until when {@code problem} expires; far in the future while the lookup is running
+   * @param pausedUntil until when nothing should be sent, because a message was not confirmed
+   * @param pause how long the last such pause was
    */
   private record Topic(
       long lookup,
-      CompletableFuture<Optional<DeliveryResult>> answer,
+      CompletableFuture<Optional<DeliveryResult>> problem,
       long until,
-      long resting,
+      long pausedUntil,
       Duration pause) {}
 
   Topics(Lookup lookup, LongSupplier nanos) {
@@ -74,14 +74,14 @@ final class Topics {
     this.nanos = nanos;
   }
 
-  /** Done at once if it is known; else a lookup is under way. */
-  CompletableFuture<Optional<DeliveryResult>> answer(String name) {
+  /** Already complete if the topic is known; otherwise completed by a lookup. */
+  CompletableFuture<Optional<DeliveryResult>> problem(String name) {
     long now = nanos.getAsLong();
     Topic known = topics.get(name);
     if (known != null && known.until() - now > 0) {
-      return known.answer();
+      return known.problem();
     }
-    CompletableFuture<Optional<DeliveryResult>> answer = new CompletableFuture<>();
+    CompletableFuture<Optional<DeliveryResult>> problem = new CompletableFuture<>();
     long number = numbers.incrementAndGet();
     Topic latest =
         topics.compute(
@@ -91,59 +91,60 @@ final class Topics {
                 return old;
               }
               return old == null
-                  ? new Topic(number, answer, now + Long.MAX_VALUE / 2, now, Duration.ZERO)
-                  : new Topic(number, answer, now + Long.MAX_VALUE / 2, old.resting(), old.pause());
+                  ? new Topic(number, problem, now + Long.MAX_VALUE / 2, now, Duration.ZERO)
+                  : new Topic(
+                      number, problem, now + Long.MAX_VALUE / 2, old.pausedUntil(), old.pause());
             });
     if (latest.lookup() == number) {
-      asked.add(new Asked(name, number, answer));
+      requests.add(new Request(name, number, problem));
       Thread.ofVirtual().name("kafka-topics").start(this::lookUp);
     }
-    return latest.answer();
+    return latest.problem();
   }
 
   private void lookUp() {
     lookups.acquireUninterruptibly();
     try {
-      List<Asked> some = new ArrayList<>();
-      for (Asked one = asked.poll(); one != null; one = asked.poll()) {
-        some.add(one);
-        if (some.size() == TOPICS_OF_A_LOOKUP) {
+      List<Request> batch = new ArrayList<>();
+      for (Request next = requests.poll(); next != null; next = requests.poll()) {
+        batch.add(next);
+        if (batch.size() == MAX_TOPICS_PER_LOOKUP) {
           break;
         }
       }
-      if (!some.isEmpty()) {
-        answer(some);
+      if (!batch.isEmpty()) {
+        lookUp(batch);
       }
     } finally {
       lookups.release();
     }
   }
 
-  private void answer(List<Asked> some) {
+  private void lookUp(List<Request> batch) {
     Map<String, Optional<DeliveryResult>> found = Map.of();
     Optional<DeliveryResult> otherwise = Optional.of(Results.lost());
     try {
-      found = lookup.of(some.stream().map(Asked::name).collect(Collectors.toUnmodifiableSet()));
+      found = lookup.of(batch.stream().map(Request::name).collect(Collectors.toUnmodifiableSet()));
     } catch (ExecutionException e) {
       otherwise =
           Optional.of(e.getCause() instanceof Exception why ? Results.of(why) : Results.lost());
     } catch (TimeoutException _) {
-      // nobody answered
+      // Kafka did not respond
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     } catch (RuntimeException e) {
       otherwise = Optional.of(Results.of(e));
     } catch (Error e) {
-      log.error("topics could not be looked up", e);
+      log.error("topic lookup failed", e);
     } finally {
-      for (Asked one : some) { // whatever happened: tasks wait for it
-        answered(one, found.getOrDefault(one.name(), otherwise));
+      for (Request one : batch) { // whatever happened: tasks wait for it
+        complete(one, found.getOrDefault(one.name(), otherwise));
       }
     }
   }
 
-  private void answered(Asked one, Optional<DeliveryResult> found) {
-    long until = nanos.getAsLong() + (found.isEmpty() ? KNOWN : MISSING).toNanos();
+  private void complete(Request one, Optional<DeliveryResult> found) {
+    long until = nanos.getAsLong() + (found.isEmpty() ? FOUND_TTL : PROBLEM_TTL).toNanos();
     boolean isKept = found.isEmpty() || !(found.get() instanceof DeliveryResult.Unreached);
     topics.computeIfPresent(
         one.name(),
@@ -152,38 +153,40 @@ final class Topics {
             return old;
           }
           return isKept
-              ? new Topic(one.number(), one.answer(), until, old.resting(), old.pause())
+              ? new Topic(one.number(), one.problem(), until, old.pausedUntil(), old.pause())
               : null;
         });
-    one.answer().complete(found);
+    one.problem().complete(found);
   }
 
-  /** What was sent there was not confirmed: looked up again, and left alone for a while. */
-  void doubt(String name) {
+  /** Called when a message was not confirmed: pauses the topic, and looks it up again later. */
+  void onUnconfirmed(String name) {
     long now = nanos.getAsLong();
     topics.computeIfPresent(
         name,
         (_, old) -> {
-          if (old.resting() - now > 0 || !old.answer().isDone()) {
-            return old; // of the same mishap
+          if (old.pausedUntil() - now > 0 || !old.problem().isDone()) {
+            return old; // the same failure, already handled
           }
-          boolean isRepeated = now - old.resting() < KNOWN.toNanos() && !old.pause().isZero();
+          boolean isRepeated =
+              now - old.pausedUntil() < FOUND_TTL.toNanos() && !old.pause().isZero();
           Duration pause = Backoff.after(isRepeated ? old.pause() : Duration.ZERO);
-          return new Topic(old.lookup(), old.answer(), now, now + pause.toNanos(), pause);
+          return new Topic(old.lookup(), old.problem(), now, now + pause.toNanos(), pause);
         });
   }
 
-  /** Whether nothing should be sent there for the moment. */
-  boolean isResting(String name) {
+  /** Whether nothing should be sent to the topic for now. */
+  boolean isPaused(String name) {
     Topic topic = topics.get(name);
-    return topic != null && topic.resting() - nanos.getAsLong() > 0;
+    return topic != null && topic.pausedUntil() - nanos.getAsLong() > 0;
   }
 
-  /** Lets go of what nobody has asked for lately. */
+  /** Forgets topics that were not used lately. */
   void sweep() {
     long now = nanos.getAsLong();
     topics
         .values()
-        .removeIf(topic -> topic.until() - now < 0 && now - topic.resting() > KNOWN.toNanos());
+        .removeIf(
+            topic -> topic.until() - now < 0 && now - topic.pausedUntil() > FOUND_TTL.toNanos());
   }
 }

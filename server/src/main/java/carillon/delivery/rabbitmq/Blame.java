@@ -9,10 +9,10 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * Which messages made the broker close a channel, by what it said; mostly none, because the network
- * was lost.
+ * Why a channel was closed, and which messages caused it; mostly none, because the connection was
+ * lost.
  *
- * @param code the broker's reply code; 0 if it said nothing
+ * @param code the broker's reply code; 0 if it gave none
  */
 record Blame(int code, String text) {
 
@@ -21,7 +21,7 @@ record Blame(int code, String text) {
   static Blame of(ShutdownSignalException cause) {
     Method reason = cause.getReason();
     if (cause.isInitiatedByApplication()) {
-      return new Blame(0, "we gave it up");
+      return new Blame(0, "closed by Carillon");
     }
     if (reason instanceof AMQP.Channel.Close close) {
       return new Blame(close.getReplyCode(), close.getReplyText());
@@ -30,7 +30,7 @@ record Blame(int code, String text) {
       return new Blame(0, close.getReplyText());
     }
     String why = cause.getCause() == null ? null : cause.getCause().getMessage();
-    return new Blame(0, why == null ? "the connection broke" : why);
+    return new Blame(0, why == null ? "connection lost" : why);
   }
 
   boolean isMissing() {
@@ -41,6 +41,7 @@ record Blame(int code, String text) {
     return code == AMQP.ACCESS_REFUSED;
   }
 
+  /** Whether this message caused the close. */
   boolean isOn(Publication sent) {
     if (isMissing() || isRefusal()) {
       String exchange = sent.target.exchange().isEmpty() ? "amq.default" : sent.target.exchange();
@@ -53,23 +54,23 @@ record Blame(int code, String text) {
   }
 
   /**
-   * What becomes of a message on the channel. The broker's own words may name what is no business
-   * of a tenant; they are for the log.
+   * The result of a message on the channel. The broker's own text may contain names that tenants
+   * must not see; it goes to the log only.
    *
-   * @param clear whether any message is known to be to blame. If not, all that were sent are taken
-   *     for it: they would else close one channel after the other without end.
+   * @param isCauseKnown whether some message is known to have caused the close. If not, every sent
+   *     message fails: otherwise the unknown one would close one channel after the other, forever.
    */
-  DeliveryResult verdict(Publication sent, boolean clear) {
+  DeliveryResult resultOf(Publication sent, boolean isCauseKnown) {
     if (!isOn(sent)) {
-      return code == 0 || clear || !sent.isSent()
+      return code == 0 || isCauseKnown || !sent.isSent()
           ? Publication.unreached("the broker was lost")
-          : Publication.failed(FailureKind.BROKER_REFUSED, "the broker does not take the message");
+          : Publication.failed(FailureKind.BROKER_REFUSED, "the broker rejected the message");
     }
     if (isMissing()) {
-      return Exchanges.NO_SUCH;
+      return Exchanges.NOT_FOUND;
     }
     return isRefusal()
-        ? Exchanges.NOT_LET
+        ? Exchanges.NOT_ALLOWED
         : Publication.refused("the message is too large for the broker");
   }
 }

@@ -27,24 +27,24 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One channel in confirm mode and the thread that writes to it, so that nobody else ever waits for
+ * One channel in confirm mode and the thread that writes to it, so that no other thread blocks on
  * the network.
  */
 final class ConfirmingChannel {
 
   private static final Logger log = LoggerFactory.getLogger(ConfirmingChannel.class);
 
-  /** Unconfirmed messages; more of them make the broker's memory full and nothing faster. */
-  private static final int WINDOW = 3_000;
+  /** More unconfirmed messages fill the broker's memory without raising throughput. */
+  private static final int MAX_UNCONFIRMED = 3_000;
 
-  /** A message waits for so long to be sent, and then for so long for its confirm. */
-  static final Duration SENT_WITHIN = Duration.ofSeconds(3);
+  static final Duration SEND_TIMEOUT = Duration.ofSeconds(3);
 
-  static final Duration CONFIRMED_WITHIN = Duration.ofSeconds(7);
+  /** Counted from when the message was sent. */
+  static final Duration CONFIRM_TIMEOUT = Duration.ofSeconds(7);
 
-  private static final Duration ENDED_WITHIN = Duration.ofSeconds(1);
+  private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(1);
 
-  private static final String NO_MESSAGE = "the broker's client can make no message of it";
+  private static final String NO_MESSAGE = "the task cannot be encoded as a RabbitMQ message";
 
   private final Channel channel;
   private final Valve valve;
@@ -52,7 +52,7 @@ final class ConfirmingChannel {
   private final BlockingDeque<Publication> waiting = new LinkedBlockingDeque<>();
   private final ConcurrentNavigableMap<Long, Publication> unconfirmed =
       new ConcurrentSkipListMap<>();
-  private final Semaphore window = new Semaphore(WINDOW);
+  private final Semaphore window = new Semaphore(MAX_UNCONFIRMED);
   private final AtomicReference<@Nullable Function<Publication, DeliveryResult>> ending =
       new AtomicReference<>();
   private final Thread writer;
@@ -65,25 +65,25 @@ final class ConfirmingChannel {
   }
 
   /**
-   * @param valve holds writing up while the broker wants nothing
-   * @param clock of the database, which leases end by
-   * @param whenClosed is told why, if it was not us
+   * @param valve shut while the broker has blocked the connection
+   * @param clock the database's, because leases end by it
+   * @param onClose called if the broker or the network closes the channel
    */
   static ConfirmingChannel open(
-      Channel channel, Valve valve, String name, InstantSource clock, ChannelClosed whenClosed)
+      Channel channel, Valve valve, String name, InstantSource clock, CloseListener onClose)
       throws IOException {
     var confirming = new ConfirmingChannel(channel, valve, name, clock);
     channel.confirmSelect();
     channel.addReturnListener(confirming::returned);
     channel.addConfirmListener(confirming::acked, confirming::nacked);
-    channel.addShutdownListener(cause -> whenClosed.because(confirming, cause));
+    channel.addShutdownListener(cause -> onClose.closed(confirming, cause));
     confirming.writer.start();
     return confirming;
   }
 
-  /** Hears that the broker or the network has closed a channel. */
-  interface ChannelClosed {
-    void because(ConfirmingChannel channel, ShutdownSignalException cause);
+  /** Called when the broker or the network has closed a channel. */
+  interface CloseListener {
+    void closed(ConfirmingChannel channel, ShutdownSignalException cause);
   }
 
   void add(Publication publication) {
@@ -100,16 +100,16 @@ final class ConfirmingChannel {
         writeNext();
       }
     } catch (InterruptedException _) {
-      // the end
-    } catch (Throwable e) { // what it holds would else keep its seats for ever
-      log.error("thread={} ends in an unforeseen way", writer.getName(), e);
-      abort(); // who hears of it ends the connection, and all on it
+      // closed
+    } catch (Throwable e) { // otherwise its messages would hold their seats forever
+      log.error("channel writer failed thread={}", writer.getName(), e);
+      abort(); // the close listener then ends the connection and everything on it
     } finally {
-      close(_ -> Publication.unreached("the connection was given up"));
+      close(_ -> Publication.unreached("the connection was closed"));
     }
   }
 
-  /** Whatever it waits for, the next one stays where it can be given up. */
+  /** While it waits, the next message stays in the queue, where it can time out. */
   private void writeNext() throws InterruptedException {
     window.acquire();
     boolean isSent = false;
@@ -123,7 +123,7 @@ final class ConfirmingChannel {
       try {
         isSent = send(next);
       } catch (Throwable e) {
-        next.end(Publication.unreached("it could not be sent"));
+        next.end(Publication.unreached("the message could not be sent"));
         throw e;
       }
     } finally {
@@ -133,23 +133,23 @@ final class ConfirmingChannel {
     }
   }
 
-  /** Whether it is among the unconfirmed now, or was. */
+  /** Whether the message was added to the unconfirmed ones. */
   private boolean send(Publication next) {
     Instant now = clock.instant();
     if (next.isLapsed(now)) {
-      next.end(Publication.unreached("its lease ended before it could be sent"));
+      next.end(Publication.unreached("the lease ended before the message could be sent"));
       return false;
     }
-    byte[] body = MessageHeaders.body(next.task); // only now: it is a second copy of the payload
+    byte[] body = MessageHeaders.body(next.task); // not earlier: it is another copy of the payload
     BasicProperties properties;
     try {
       properties = Message.properties(next.task, body, now);
     } catch (RuntimeException e) {
-      log.warn("no message can be made of task={}", next.task.id(), e);
+      log.warn("cannot encode message task={}", next.task.id(), e);
       next.end(Publication.refused(NO_MESSAGE));
       return false;
     }
-    next.sent(System.nanoTime(), body.length); // before anybody can find it
+    next.sent(System.nanoTime(), body.length); // before other threads can find it
     unconfirmed.put(channel.getNextPublishSeqNo(), next);
     publish(next, properties, body);
     return true;
@@ -160,14 +160,14 @@ final class ConfirmingChannel {
       channel.basicPublish(
           next.target.exchange(), next.target.routingKey(), true, properties, body);
     } catch (IOException | ShutdownSignalException _) {
-      // Who was told that the channel is closed ends this with the others.
+      // The close listener ends this message with the others.
       Function<Publication, DeliveryResult> how = ending.get();
       if (how != null) {
         endAll(how);
       }
     } catch (RuntimeException e) {
-      // It cannot be written, but was counted: from here on confirms would mean other messages.
-      log.warn("no message can be made of task={}", next.task.id(), e);
+      // Not written, but counted: from here on, confirms would be matched to the wrong messages.
+      log.warn("cannot encode message task={}", next.task.id(), e);
       next.end(Publication.refused(NO_MESSAGE));
       abort();
     }
@@ -177,11 +177,11 @@ final class ConfirmingChannel {
     try {
       channel.abort();
     } catch (IOException | RuntimeException _) {
-      // it is closed already
+      // already closed
     }
   }
 
-  /** Comes right before its confirm, so it is among the first that wait for one. */
+  /** A return arrives right before its confirm, so the message is among the oldest unconfirmed. */
   private void returned(Return message) {
     String id = String.valueOf(message.getProperties().getMessageId());
     Map<String, Object> headers = message.getProperties().getHeaders();
@@ -194,18 +194,18 @@ final class ConfirmingChannel {
     }
   }
 
-  private void acked(long tag, boolean andBefore) {
-    take(tag, andBefore, Publication::confirmed);
+  private void acked(long tag, boolean multiple) {
+    end(tag, multiple, Publication::confirmed);
   }
 
-  private void nacked(long tag, boolean andBefore) {
-    DeliveryResult refused =
-        Publication.failed(FailureKind.BROKER_REFUSED, "the queue did not take the message");
-    take(tag, andBefore, _ -> refused);
+  private void nacked(long tag, boolean multiple) {
+    DeliveryResult rejected =
+        Publication.failed(FailureKind.BROKER_REFUSED, "the queue rejected the message");
+    end(tag, multiple, _ -> rejected);
   }
 
-  private void take(long tag, boolean andBefore, Function<Publication, DeliveryResult> how) {
-    if (andBefore) {
+  private void end(long tag, boolean multiple, Function<Publication, DeliveryResult> how) {
+    if (multiple) {
       Map.Entry<Long, Publication> first;
       while ((first = unconfirmed.firstEntry()) != null && first.getKey() <= tag) {
         end(first.getKey(), how);
@@ -223,36 +223,37 @@ final class ConfirmingChannel {
     }
   }
 
-  /** Whether such a message waits for its confirm. */
-  boolean hasSent(Predicate<Publication> such) {
-    return unconfirmed.values().stream().anyMatch(such);
+  boolean hasUnconfirmed(Predicate<Publication> matches) {
+    return unconfirmed.values().stream().anyMatch(matches);
   }
 
-  /** Ends those that have waited for too long, and returns how many they were. */
-  int giveUp(long now, Consumer<Target.RabbitMq> whenUnconfirmed) {
-    int old = 0;
+  /** Ends the messages that have waited too long, and returns their number. */
+  int endTimedOut(long now, Consumer<Target.RabbitMq> onUnconfirmed) {
+    int timedOut = 0;
     for (Map.Entry<Long, Publication> entry : unconfirmed.entrySet()) {
       Publication sent = entry.getValue();
-      if (now - sent.sentAt() < CONFIRMED_WITHIN.toNanos()) {
+      if (now - sent.sentAt() < CONFIRM_TIMEOUT.toNanos()) {
         break; // all others were sent later
       }
-      whenUnconfirmed.accept(sent.target);
-      end(entry.getKey(), _ -> Publication.unreached("the broker did not confirm it in time"));
-      old++;
+      onUnconfirmed.accept(sent.target);
+      end(
+          entry.getKey(),
+          _ -> Publication.unreached("the broker did not confirm the message in time"));
+      timedOut++;
     }
     for (Publication next : waiting) {
-      if (now - next.handedInAt() < SENT_WITHIN.toNanos()) {
+      if (now - next.createdAt() < SEND_TIMEOUT.toNanos()) {
         break;
       }
       if (waiting.remove(next)) { // else it is being sent
-        next.end(Publication.unreached("the broker did not take it in time"));
-        old++;
+        next.end(Publication.unreached("the message could not be sent in time"));
+        timedOut++;
       }
     }
-    return old;
+    return timedOut;
   }
 
-  /** Ends everything, now and later. The first to say how decides. */
+  /** Ends every message, also those added later. Only the first call decides with which result. */
   void close(Function<Publication, DeliveryResult> how) {
     ending.compareAndSet(null, how);
     Function<Publication, DeliveryResult> decided = ending.get();
@@ -260,9 +261,9 @@ final class ConfirmingChannel {
     writer.interrupt();
   }
 
-  /** Waits until what the writer had in its hand at the close has ended too, but not for long. */
+  /** Waits, at most a second, until the message that the writer was sending has ended too. */
   void awaitEnd() throws InterruptedException {
-    writer.join(ENDED_WITHIN);
+    writer.join(CLOSE_TIMEOUT);
   }
 
   private void endAll(Function<Publication, DeliveryResult> how) {

@@ -9,38 +9,37 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What is known about exchanges. To publish to one that is not there closes the channel under all
- * others, so each is looked up before its first message.
+ * Caches which exchanges exist. Publishing to one that does not exist closes the channel for all
+ * messages, so each exchange is looked up before its first message.
  */
 final class Exchanges {
 
-  static final DeliveryResult NO_SUCH =
+  static final DeliveryResult NOT_FOUND =
       Publication.failed(FailureKind.UNROUTABLE, "the broker has no such exchange");
-  static final DeliveryResult NOT_LET =
-      Publication.failed(
-          FailureKind.BROKER_REFUSED, "the broker does not let us publish to this exchange");
+  static final DeliveryResult NOT_ALLOWED =
+      Publication.failed(FailureKind.BROKER_REFUSED, "Carillon may not publish to this exchange");
 
-  private static final Duration FOUND = Duration.ofSeconds(60);
-  private static final Duration MISSING = Duration.ofSeconds(5);
-  private static final int MOST = 10_000;
+  private static final Duration FOUND_TTL = Duration.ofSeconds(60);
+  private static final Duration MISSING_TTL = Duration.ofSeconds(5);
+  private static final int MAX_KNOWN = 10_000;
 
   /**
-   * What the broker said about one.
+   * A lookup's result.
    *
-   * @param problem how messages to it end; null means that it is there
+   * @param problem the result of messages to the exchange; null if it exists
    * @param until in nanoseconds of the monotonic clock
    */
   private record Known(@Nullable DeliveryResult problem, long until) {}
 
   private final Map<String, Known> known = new ConcurrentHashMap<>();
 
-  /** Whether a message may be sent there, as far as is known. */
+  /** Whether the exchange is known to exist. */
   boolean isFound(String exchange) {
     Known about = about(exchange);
     return exchange.isEmpty() || (about != null && about.problem() == null);
   }
 
-  /** How messages to it end without being sent. */
+  /** The result of messages to the exchange, if it is known that they cannot be sent. */
   Optional<DeliveryResult> problem(String exchange) {
     Known about = about(exchange);
     return Optional.ofNullable(about == null ? null : about.problem());
@@ -52,22 +51,22 @@ final class Exchanges {
   }
 
   void found(String exchange) {
-    keep(exchange, null, FOUND);
+    put(exchange, null, FOUND_TTL);
   }
 
   void missing(String exchange) {
-    keep(exchange, NO_SUCH, MISSING);
+    put(exchange, NOT_FOUND, MISSING_TTL);
   }
 
-  /** It cost a channel to learn this, so it is believed for longer. */
-  void refused(String exchange) {
-    keep(exchange, NOT_LET, FOUND);
+  /** Kept longer, because finding it out costs a channel. */
+  void notAllowed(String exchange) {
+    put(exchange, NOT_ALLOWED, FOUND_TTL);
   }
 
-  private void keep(String exchange, @Nullable DeliveryResult problem, Duration how) {
-    if (known.size() >= MOST) {
-      known.clear(); // somebody makes up names; what is needed is asked for again
+  private void put(String exchange, @Nullable DeliveryResult problem, Duration ttl) {
+    if (known.size() >= MAX_KNOWN) {
+      known.clear(); // only made-up names reach this number; real ones are looked up again
     }
-    known.put(exchange, new Known(problem, System.nanoTime() + how.toNanos()));
+    known.put(exchange, new Known(problem, System.nanoTime() + ttl.toNanos()));
   }
 }

@@ -8,7 +8,7 @@ import java.util.Date;
 import java.util.HashMap;
 import java.util.Map;
 
-/** What a message to RabbitMQ says beside its body. */
+/** The properties and headers of a RabbitMQ message. */
 final class Message {
 
   private static final int PERSISTENT = 2;

@@ -10,7 +10,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 
-/** One message on its way, which ends once. */
+/** One message to publish; it ends exactly once. */
 final class Publication {
 
   private static final int UNSENT = -1;
@@ -18,9 +18,9 @@ final class Publication {
   final ClaimedTask task;
   final Target.RabbitMq target;
 
-  private final QueueDepths.@Nullable Watch watch;
+  private final QueueDepths.@Nullable Depth depth;
   private final BiConsumer<ClaimedTask, DeliveryResult> ended;
-  private final long handedInAt = System.nanoTime();
+  private final long createdAt = System.nanoTime();
   private final AtomicBoolean hasEnded = new AtomicBoolean();
   private volatile boolean returned;
   private volatile long sentAt;
@@ -29,30 +29,30 @@ final class Publication {
   Publication(
       ClaimedTask task,
       Target.RabbitMq target,
-      QueueDepths.@Nullable Watch watch,
+      QueueDepths.@Nullable Depth depth,
       BiConsumer<ClaimedTask, DeliveryResult> ended) {
     this.task = task;
     this.target = target;
-    this.watch = watch;
+    this.depth = depth;
     this.ended = ended;
   }
 
-  /** The first end counts. */
+  /** Later calls have no effect. */
   void end(DeliveryResult result) {
     if (hasEnded.compareAndSet(false, true)) {
-      if (watch != null) {
-        watch.ended();
+      if (depth != null) {
+        depth.ended();
       }
       ended.accept(task, result);
     }
   }
 
   /** In nanoseconds of the monotonic clock. */
-  long handedInAt() {
-    return handedInAt;
+  long createdAt() {
+    return createdAt;
   }
 
-  /** Whether its lease is over, so that another may have the task by now. */
+  /** Whether the lease has ended, so that another holder may have the task. */
   boolean isLapsed(Instant now) {
     Instant until = task.leaseUntil();
     return until != null && !until.isAfter(now);
@@ -71,7 +71,7 @@ final class Publication {
     return length != UNSENT;
   }
 
-  /** Of its body, in bytes, once it was sent. */
+  /** The length of the body in bytes, once it was sent. */
   int length() {
     return length;
   }
@@ -81,12 +81,12 @@ final class Publication {
         && String.valueOf(fence).equals(Long.toString(task.lease().fence()));
   }
 
-  /** The broker gave it back; its confirm follows and means only that it has been dealt with. */
+  /** The broker could not route it; the confirm that follows does not mean that it is stored. */
   void markReturned() {
     returned = true;
   }
 
-  /** The broker has taken it over, or has said before that nobody wants it. */
+  /** The result of a confirm. */
   DeliveryResult confirmed() {
     return returned
         ? failed(FailureKind.UNROUTABLE, "no queue is bound to the exchange with this routing key")

@@ -11,104 +11,104 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How full the queues are that somebody limits: what the broker counted last, and what we handed in
- * since.
+ * The depths of the queues that limit a target: what the broker counted last, plus what was
+ * published since.
  */
 final class QueueDepths {
 
-  private static final long UNWATCHED_AFTER = Duration.ofMinutes(1).toNanos();
+  private static final long FORGET_AFTER = Duration.ofMinutes(1).toNanos();
 
-  /** Asks the broker for the messages in a queue; empty if there is no such queue. */
+  /** Reads the number of messages in a queue; empty if there is no such queue. */
   interface Count {
     OptionalLong of(String queue) throws IOException;
   }
 
-  /** One queue. */
-  static final class Watch {
-    private final AtomicLong handedIn = new AtomicLong();
+  /** The depth of one queue. */
+  static final class Depth {
+    private final AtomicLong begun = new AtomicLong();
     private final AtomicLong ended = new AtomicLong();
     private volatile boolean isMeasured;
-    private volatile boolean isThere;
-    private volatile long base; // messages in it, less those of ours that had ended when we asked
-    private volatile long most;
-    private volatile long askedAt = System.nanoTime();
+    private volatile boolean exists;
+    private volatile long base; // its messages, less those of ours that had ended when we asked
+    private volatile long max;
+    private volatile long usedAt = System.nanoTime();
     private volatile boolean isWaitedFor;
 
     void ended() {
       ended.incrementAndGet();
     }
 
-    private long room() {
+    private long remainingCapacity() {
       if (!isMeasured) {
         return 0;
       }
-      return isThere ? Math.max(0, most - depth()) : Integer.MAX_VALUE;
+      return exists ? Math.max(0, max - messages()) : Integer.MAX_VALUE;
     }
 
-    private long depth() {
-      return base + handedIn.get();
+    private long messages() {
+      return base + begun.get();
     }
   }
 
-  private final Map<String, Watch> watches = new ConcurrentHashMap<>();
+  private final Map<String, Depth> depths = new ConcurrentHashMap<>();
 
-  /** What it takes now; nothing before it was counted for the first time. */
-  int room(Target.DepthLimit limit) {
-    Watch watch = watches.computeIfAbsent(limit.of(), _ -> new Watch());
-    watch.most = limit.most();
-    watch.askedAt = System.nanoTime();
-    long room = watch.room();
-    if (room == 0) {
-      watch.isWaitedFor = true;
+  /** How many more messages the queue accepts: 0 until it is counted for the first time. */
+  int remainingCapacity(Target.DepthLimit limit) {
+    Depth depth = depths.computeIfAbsent(limit.of(), _ -> new Depth());
+    depth.max = limit.max();
+    depth.usedAt = System.nanoTime();
+    long capacity = depth.remainingCapacity();
+    if (capacity == 0) {
+      depth.isWaitedFor = true;
     }
-    return (int) Math.min(Integer.MAX_VALUE, room);
+    return (int) Math.min(Integer.MAX_VALUE, capacity);
   }
 
-  /** Whether somebody has asked about a queue that was never counted. */
-  boolean hasNew() {
-    return watches.values().stream().anyMatch(watch -> !watch.isMeasured);
+  /** Whether a queue has not been counted yet. */
+  boolean hasUnmeasured() {
+    return depths.values().stream().anyMatch(depth -> !depth.isMeasured);
   }
 
-  /** Counts a message that is on its way to a queue; null where nobody watches. */
-  @Nullable Watch handIn(Target.RabbitMq target) {
+  /** Counts a message that is about to be published; null without a depth limit. */
+  @Nullable Depth begin(Target.RabbitMq target) {
     Target.DepthLimit limit = target.depth();
-    Watch watch = limit == null ? null : watches.get(limit.of());
-    if (watch != null) {
-      watch.handedIn.incrementAndGet();
+    Depth depth = limit == null ? null : depths.get(limit.of());
+    if (depth != null) {
+      depth.begun.incrementAndGet();
     }
-    return watch;
+    return depth;
   }
 
-  /** Counts every queue that somebody asks about; whether one that was waited for has room now. */
+  /** Counts every queue in use; returns whether one that was full has capacity again. */
   boolean measure(Count count) throws IOException {
     long now = System.nanoTime();
-    watches.values().removeIf(watch -> now - watch.askedAt > UNWATCHED_AFTER);
-    boolean hasRoom = false;
-    for (Map.Entry<String, Watch> entry : watches.entrySet()) {
-      Watch watch = entry.getValue();
-      // Before the broker counts: what is confirmed meanwhile counts twice, and nothing never.
-      long ended = watch.ended.get();
+    depths.values().removeIf(depth -> now - depth.usedAt > FORGET_AFTER);
+    boolean hasCapacity = false;
+    for (Map.Entry<String, Depth> entry : depths.entrySet()) {
+      Depth depth = entry.getValue();
+      // Read before the broker counts: messages confirmed meanwhile count twice, never zero times.
+      long ended = depth.ended.get();
       OptionalLong messages = count.of(entry.getKey());
-      watch.isThere = messages.isPresent();
-      watch.base = messages.orElse(0) - ended;
-      watch.isMeasured = true;
-      if (watch.isWaitedFor && watch.room() > 0) {
-        watch.isWaitedFor = false;
-        hasRoom = true;
+      depth.exists = messages.isPresent();
+      depth.base = messages.orElse(0) - ended;
+      depth.isMeasured = true;
+      if (depth.isWaitedFor && depth.remainingCapacity() > 0) {
+        depth.isWaitedFor = false;
+        hasCapacity = true;
       }
     }
-    return hasRoom;
+    return hasCapacity;
   }
 
-  /** By queue, as far as they are known. */
+  /** The last known depths, by queue. */
   Map<String, Long> known() {
-    Map<String, Long> depths = new TreeMap<>();
-    watches.forEach(
-        (queue, watch) -> {
-          if (watch.isMeasured && watch.isThere) {
-            depths.put(queue, watch.depth());
+    Map<String, Long> known = new TreeMap<>();
+    depths.forEach(
+        (queue, depth) -> {
+          if (depth.isMeasured && depth.exists) {
+            known.put(queue, depth.messages());
           }
         });
-    return depths;
+    return known;
   }
 }

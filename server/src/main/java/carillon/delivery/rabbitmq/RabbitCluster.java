@@ -5,11 +5,11 @@ import javax.net.ssl.SSLContext;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where a RabbitMQ is, and as whom we come.
+ * The address and credentials of a RabbitMQ cluster.
  *
- * @param name as targets call it
- * @param hosts nodes of the cluster, any of which will do
- * @param tls null means that the connection is not encrypted
+ * @param name the name that targets use
+ * @param hosts nodes of the cluster, tried in turn
+ * @param tls null for an unencrypted connection
  */
 public record RabbitCluster(
     String name,
@@ -23,7 +23,7 @@ public record RabbitCluster(
     hosts = List.copyOf(hosts);
   }
 
-  /** One node of it. */
+  /** One node of a cluster. */
   public record Host(String name, int port) {
     @Override
     public String toString() {

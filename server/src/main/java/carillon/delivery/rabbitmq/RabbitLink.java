@@ -22,25 +22,25 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One connection with its channels, from its first to its last moment. When one of the channels is
- * closed under it, all of it ends; the publisher makes another one.
+ * One connection with its channels. If the broker closes a channel, the whole link ends, and the
+ * publisher opens another one.
  */
 final class RabbitLink {
 
   private static final int CHANNELS = 2;
   private static final int HEARTBEAT_SECONDS = 5;
   private static final int CONNECT_MILLIS = 3_000;
-  private static final int ANSWER_MILLIS = 5_000;
+  private static final int RESPONSE_MILLIS = 5_000;
   private static final int CLOSE_MILLIS = 1_000;
 
-  /** What is to be told. */
+  /** Notified of changes of the connection. */
   interface Listener {
-    /** The broker wants messages again. */
+    /** The broker accepts messages again. */
     void unblocked();
 
     void lost(String why);
 
-    /** A message that was sent there was not confirmed in time. */
+    /** A message to this target was not confirmed in time. */
     void unconfirmed(Target.RabbitMq target);
   }
 
@@ -51,11 +51,11 @@ final class RabbitLink {
   private final List<ConfirmingChannel> channels = new ArrayList<>();
   private final AtomicInteger turn = new AtomicInteger();
 
-  /** Messages to exchanges that nobody has looked up yet; guarded by itself. */
-  private final Map<String, List<Publication>> unasked = new HashMap<>();
+  /** Messages to exchanges that were not looked up yet; guarded by itself. */
+  private final Map<String, List<Publication>> waitingForLookup = new HashMap<>();
 
   private volatile @Nullable Function<Publication, DeliveryResult> ending;
-  private @Nullable Channel asking; // only for who looks up and counts
+  private @Nullable Channel queryChannel; // used by the publisher's thread only
 
   private RabbitLink(Connection connection, Exchanges exchanges, Listener listener) {
     this.connection = connection;
@@ -99,8 +99,8 @@ final class RabbitLink {
     factory.setAutomaticRecoveryEnabled(false);
     factory.setTopologyRecoveryEnabled(false);
     factory.setConnectionTimeout(CONNECT_MILLIS);
-    factory.setHandshakeTimeout(ANSWER_MILLIS);
-    factory.setChannelRpcTimeout(ANSWER_MILLIS);
+    factory.setHandshakeTimeout(RESPONSE_MILLIS);
+    factory.setChannelRpcTimeout(RESPONSE_MILLIS);
     factory.setShutdownTimeout(CLOSE_MILLIS);
     factory.setRequestedHeartbeat(HEARTBEAT_SECONDS);
     factory.setThreadFactory(
@@ -115,7 +115,7 @@ final class RabbitLink {
   private Channel channel() throws IOException {
     Channel channel = connection.createChannel();
     if (channel == null) {
-      throw new IOException("the broker allows no further channel");
+      throw new IOException("the broker allows no more channels");
     }
     return channel;
   }
@@ -124,7 +124,7 @@ final class RabbitLink {
     return ending == null && connection.isOpen();
   }
 
-  /** Whether it takes messages now. */
+  /** Whether it accepts messages now. */
   boolean isReady() {
     return isOpen() && valve.isOpen();
   }
@@ -133,7 +133,7 @@ final class RabbitLink {
     return connection.getAddress() + ":" + connection.getPort();
   }
 
-  /** Whether the exchange has to be looked up first; somebody should then call {@link #ask}. */
+  /** Returns true if the exchange must be looked up first, by {@link #lookUpExchanges}. */
   boolean publish(Publication publication) {
     String exchange = publication.target.exchange();
     Optional<DeliveryResult> problem = exchanges.problem(exchange);
@@ -145,10 +145,10 @@ final class RabbitLink {
       send(publication);
       return false;
     }
-    synchronized (unasked) {
-      unasked.computeIfAbsent(exchange, _ -> new ArrayList<>()).add(publication);
+    synchronized (waitingForLookup) {
+      waitingForLookup.computeIfAbsent(exchange, _ -> new ArrayList<>()).add(publication);
     }
-    endUnaskedIfOver();
+    endWaitingIfClosed();
     return true;
   }
 
@@ -158,18 +158,18 @@ final class RabbitLink {
   }
 
   /** Looks up the exchanges that messages wait for. */
-  void ask() throws IOException {
-    for (String next = firstUnasked(); next != null; next = firstUnasked()) {
+  void lookUpExchanges() throws IOException {
+    for (String next = nextLookup(); next != null; next = nextLookup()) {
       String exchange = next;
-      Blame no = ask(channel -> channel.exchangeDeclarePassive(exchange));
-      if (no != null && no.isMissing()) {
+      Blame error = query(channel -> channel.exchangeDeclarePassive(exchange));
+      if (error != null && error.isMissing()) {
         exchanges.missing(exchange);
       } else {
-        exchanges.found(exchange); // whether we may publish there is said when we do
+        exchanges.found(exchange); // missing permission shows only when publishing
       }
       List<Publication> waiting;
-      synchronized (unasked) {
-        waiting = unasked.remove(exchange);
+      synchronized (waitingForLookup) {
+        waiting = waitingForLookup.remove(exchange);
       }
       if (waiting != null) {
         waiting.forEach(this::publish);
@@ -177,31 +177,32 @@ final class RabbitLink {
     }
   }
 
-  private @Nullable String firstUnasked() {
-    synchronized (unasked) {
-      return unasked.isEmpty() ? null : unasked.keySet().iterator().next();
+  private @Nullable String nextLookup() {
+    synchronized (waitingForLookup) {
+      return waitingForLookup.isEmpty() ? null : waitingForLookup.keySet().iterator().next();
     }
   }
 
-  /** The messages that wait in a queue; empty if there is none of this name, or it is not ours. */
+  /** The number of messages in a queue; empty if it does not exist or may not be read. */
   OptionalLong count(String queue) throws IOException {
     long[] messages = {0};
-    Blame no = ask(channel -> messages[0] = channel.queueDeclarePassive(queue).getMessageCount());
-    return no == null ? OptionalLong.of(messages[0]) : OptionalLong.empty();
+    Blame error =
+        query(channel -> messages[0] = channel.queueDeclarePassive(queue).getMessageCount());
+    return error == null ? OptionalLong.of(messages[0]) : OptionalLong.empty();
   }
 
-  /** A question to which the broker says no by closing the channel. */
-  private interface Question {
-    void ask(Channel channel) throws IOException;
+  /** A query that the broker rejects by closing the channel. */
+  private interface Query {
+    void run(Channel channel) throws IOException;
   }
 
-  /** Null means yes. */
-  private @Nullable Blame ask(Question question) throws IOException {
-    if (asking == null || !asking.isOpen()) {
-      asking = channel();
+  /** Returns why the broker rejected the query, or null if it did not. */
+  private @Nullable Blame query(Query query) throws IOException {
+    if (queryChannel == null || !queryChannel.isOpen()) {
+      queryChannel = channel();
     }
     try {
-      question.ask(asking);
+      query.run(queryChannel);
       return null;
     } catch (IOException e) {
       if (e.getCause() instanceof ShutdownSignalException cause && !cause.isHardError()) {
@@ -212,15 +213,15 @@ final class RabbitLink {
   }
 
   /**
-   * Ends what the broker has not confirmed for very long, as a queue without a majority does, and
-   * what could not be sent to it: the lease of each runs meanwhile. Returns how many they were.
+   * Ends messages that could not be sent, or were not confirmed, in time (a queue without its
+   * majority does not confirm): their leases keep running. Returns their number.
    */
-  int giveUpOnTheOld() {
-    int old = 0;
+  int endTimedOut() {
+    int timedOut = 0;
     for (ConfirmingChannel channel : channels) {
-      old += channel.giveUp(System.nanoTime(), listener::unconfirmed);
+      timedOut += channel.endTimedOut(System.nanoTime(), listener::unconfirmed);
     }
-    return old;
+    return timedOut;
   }
 
   private void unblocked() {
@@ -228,54 +229,54 @@ final class RabbitLink {
     listener.unblocked();
   }
 
-  /** Only who published where the broker does not want it is to blame; the others come again. */
+  /** Only the messages that made the broker close the channel fail; the others are sent again. */
   private void closed(ConfirmingChannel channel, ShutdownSignalException cause) {
     if (ending != null) {
       return;
     }
     Blame blame = Blame.of(cause);
-    boolean clear = channel.hasSent(blame::isOn);
+    boolean isCauseKnown = channel.hasUnconfirmed(blame::isOn);
     channel.close(
         sent -> {
           if (blame.isOn(sent) && blame.isMissing()) {
             exchanges.missing(sent.target.exchange());
           } else if (blame.isOn(sent) && blame.isRefusal()) {
-            exchanges.refused(sent.target.exchange());
+            exchanges.notAllowed(sent.target.exchange());
           }
-          return blame.verdict(sent, clear);
+          return blame.resultOf(sent, isCauseKnown);
         });
     close(_ -> Publication.unreached("the broker was lost"));
     listener.lost(blame.text());
   }
 
-  /** Ends everything on it, and gives the connection up without waiting long. */
+  /** Ends every message on this connection, and closes it in the background. */
   void close(Function<Publication, DeliveryResult> how) {
     if (ending == null) {
       ending = how;
     }
     channels.forEach(channel -> channel.close(how));
     valve.open();
-    endUnaskedIfOver();
-    // Not here: who is told of a loss is the connection's own thread.
+    endWaitingIfClosed();
+    // On another thread, because a lost connection is reported on the connection's own thread.
     Thread.ofVirtual().start(() -> connection.abort(CLOSE_MILLIS));
   }
 
-  /** For who has closed it, and must not go on before everything on it has ended. */
+  /** Called after close(): waits until every message on this connection has ended. */
   void awaitEnd() throws InterruptedException {
     for (ConfirmingChannel channel : channels) {
       channel.awaitEnd();
     }
   }
 
-  private void endUnaskedIfOver() {
+  private void endWaitingIfClosed() {
     Function<Publication, DeliveryResult> how = ending;
     if (how == null) {
       return;
     }
     List<Publication> all = new ArrayList<>();
-    synchronized (unasked) {
-      unasked.values().forEach(all::addAll);
-      unasked.clear();
+    synchronized (waitingForLookup) {
+      waitingForLookup.values().forEach(all::addAll);
+      waitingForLookup.clear();
     }
     all.forEach(publication -> publication.end(how.apply(publication)));
   }

@@ -2,6 +2,7 @@ package carillon.delivery.rabbitmq;
 
 import carillon.delivery.Backoff;
 import carillon.delivery.Publisher;
+import carillon.model.Signal;
 import carillon.model.target.BrokerName;
 import carillon.model.target.Target;
 import carillon.model.task.ClaimedTask;
@@ -11,7 +12,6 @@ import java.time.Duration;
 import java.time.InstantSource;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
@@ -21,43 +21,43 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Publishes to one RabbitMQ cluster with confirms. A thread of its own keeps the connection, looks
- * up exchanges and counts queues.
+ * Publishes to one RabbitMQ cluster with publisher confirms. Its thread maintains the connection,
+ * looks up exchanges and counts queues.
  */
 public final class RabbitPublisher implements Publisher {
 
   private static final Logger log = LoggerFactory.getLogger(RabbitPublisher.class);
 
-  private static final Duration BETWEEN_LOOKS = Duration.ofSeconds(1);
-  private static final Duration AT_ONCE = Duration.ofMillis(20);
+  private static final Duration INTERVAL = Duration.ofSeconds(1);
+  private static final Duration FIRST_RECONNECT = Duration.ofMillis(20);
 
   private final RabbitCluster cluster;
   private final BrokerName name;
   private final InstantSource clock;
   private final Exchanges exchanges = new Exchanges();
-  private final RouteBackoff places = new RouteBackoff(System::nanoTime);
+  private final RouteBackoff routes = new RouteBackoff(System::nanoTime);
   private final QueueDepths depths = new QueueDepths();
-  private final UnconfirmedBytes held = new UnconfirmedBytes();
-  private final List<Runnable> whenReady = new CopyOnWriteArrayList<>();
+  private final UnconfirmedBytes unconfirmed = new UnconfirmedBytes();
+  private final Signal ready = new Signal();
   private final Semaphore wakeUps = new Semaphore(0);
-  private final Thread keeper;
+  private final Thread thread;
 
   private volatile @Nullable RabbitLink link;
   private volatile boolean isClosed;
-  private Duration retry = Duration.ZERO; // only for the keeper
-  private int tries; // only for the keeper
+  private Duration reconnectPause = Duration.ZERO; // used by the thread only
+  private int failedConnects; // used by the thread only
 
   private RabbitPublisher(RabbitCluster cluster, InstantSource clock) {
     this.cluster = cluster;
     this.name = new BrokerName(BrokerName.Kind.RABBITMQ, cluster.name());
     this.clock = clock;
-    this.keeper = Thread.ofVirtual().name("rabbitmq-" + cluster.name()).unstarted(this::keep);
+    this.thread = Thread.ofVirtual().name("rabbitmq-" + cluster.name()).unstarted(this::run);
   }
 
-  /** Returns at once; whether the broker is there shows later. */
+  /** Starts connecting; returns before the broker is reached. */
   public static RabbitPublisher start(RabbitCluster cluster, InstantSource clock) {
     var publisher = new RabbitPublisher(cluster, clock);
-    publisher.keeper.start();
+    publisher.thread.start();
     return publisher;
   }
 
@@ -74,31 +74,31 @@ public final class RabbitPublisher implements Publisher {
 
   @Override
   public boolean isFull() {
-    return held.isFull();
+    return unconfirmed.isFull();
   }
 
   @Override
-  public Duration patience() {
-    return ConfirmingChannel.SENT_WITHIN.plus(ConfirmingChannel.CONFIRMED_WITHIN);
+  public Duration confirmTimeout() {
+    return ConfirmingChannel.SEND_TIMEOUT.plus(ConfirmingChannel.CONFIRM_TIMEOUT);
   }
 
   @Override
-  public int room(Target.Broker target) {
+  public int remainingCapacity(Target.Broker target) {
     if (!isReachable()) {
       return 0;
     }
-    if (target instanceof Target.RabbitMq to && places.isResting(to)) {
+    if (target instanceof Target.RabbitMq to && routes.isPaused(to)) {
       return 0;
     }
     Target.DepthLimit limit = target.depth();
     if (limit == null) {
       return Integer.MAX_VALUE;
     }
-    int room = depths.room(limit);
-    if (depths.hasNew()) {
+    int capacity = depths.remainingCapacity(limit);
+    if (depths.hasUnmeasured()) {
       wakeUps.release();
     }
-    return room;
+    return capacity;
   }
 
   @Override
@@ -107,26 +107,27 @@ public final class RabbitPublisher implements Publisher {
   }
 
   @Override
-  public void whenReady(Runnable action) {
-    whenReady.add(action);
+  public Signal ready() {
+    return ready;
   }
 
   @Override
   public void publish(List<ClaimedTask> tasks, BiConsumer<ClaimedTask, DeliveryResult> ended) {
     RabbitLink current = link;
-    boolean asks = false;
+    boolean needsLookup = false;
     for (ClaimedTask task : tasks) {
       if (isClosed) {
         ended.accept(task, new DeliveryResult.Interrupted());
       } else if (current == null || !(task.target() instanceof Target.RabbitMq target)) {
-        ended.accept(task, Publication.unreached("the broker is not there"));
-      } else if (places.isResting(target)) {
-        ended.accept(task, Publication.unreached("the queue has not confirmed others lately"));
+        ended.accept(task, Publication.unreached("the broker is unreachable"));
+      } else if (routes.isPaused(target)) {
+        ended.accept(
+            task, Publication.unreached("the queue did not confirm earlier messages in time"));
       } else {
-        asks |= current.publish(publication(task, target, ended));
+        needsLookup |= current.publish(publication(task, target, ended));
       }
     }
-    if (asks) {
+    if (needsLookup) {
       wakeUps.release();
     }
   }
@@ -134,33 +135,33 @@ public final class RabbitPublisher implements Publisher {
   private Publication publication(
       ClaimedTask task, Target.RabbitMq target, BiConsumer<ClaimedTask, DeliveryResult> ended) {
     long size = UnconfirmedBytes.sizeOf(task);
-    held.add(size);
+    unconfirmed.add(size);
     return new Publication(
         task,
         target,
-        depths.handIn(target),
+        depths.begin(target),
         (each, result) -> {
-          boolean hasRoom = held.remove(size);
+          boolean wasFull = unconfirmed.remove(size);
           ended.accept(each, result);
-          if (hasRoom) {
-            ready();
+          if (wasFull) {
+            ready.raise();
           }
         });
   }
 
-  private void keep() {
+  private void run() {
     while (!isClosed) {
       RabbitLink current = link;
       try {
         if (current == null || !current.isOpen()) {
           connect();
         } else {
-          look(current);
+          maintain(current);
         }
       } catch (IOException | TimeoutException | RuntimeException e) {
         failed(current, e);
-      } catch (Throwable e) { // without this thread nothing would ever be published again
-        log.error("broker={} failed in an unforeseen way", name, e);
+      } catch (Throwable e) { // without this thread nothing would be published any more
+        log.error("publisher pass failed broker={}", name, e);
         failed(current, e);
       }
       pause();
@@ -169,43 +170,44 @@ public final class RabbitPublisher implements Publisher {
 
   private void failed(@Nullable RabbitLink current, Throwable why) {
     if (current != null && current.isOpen()) {
-      log.warn("broker={} does not answer: {}", name, reason(why));
-      current.close(_ -> Publication.unreached("the broker did not answer"));
+      log.warn("broker does not respond broker={} error={}", name, reason(why));
+      current.close(_ -> Publication.unreached("the broker did not respond"));
     } else {
-      missed(why);
+      connectFailed(why);
     }
   }
 
   private void connect() throws IOException, TimeoutException {
-    RabbitLink opened = RabbitLink.open(cluster, tries, exchanges, clock, new Ears());
+    RabbitLink opened =
+        RabbitLink.open(cluster, failedConnects, exchanges, clock, new LinkListener());
     link = opened;
     if (isClosed) {
       opened.close(_ -> new DeliveryResult.Interrupted());
       return;
     }
-    retry = Duration.ZERO;
-    tries = 0;
-    log.info("broker={} answers at {}", name, opened.host());
-    ready();
+    reconnectPause = Duration.ZERO;
+    failedConnects = 0;
+    log.info("broker reachable broker={} host={}", name, opened.host());
+    ready.raise();
   }
 
-  private void missed(Throwable why) {
-    if (tries == 0) {
-      log.warn("broker={} cannot be reached: {}", name, reason(why));
+  private void connectFailed(Throwable why) {
+    if (failedConnects == 0) {
+      log.warn("broker unreachable broker={} error={}", name, reason(why));
     }
-    tries++;
-    retry = Backoff.after(retry);
+    failedConnects++;
+    reconnectPause = Backoff.after(reconnectPause);
   }
 
-  private void look(RabbitLink current) throws IOException {
-    int old = current.giveUpOnTheOld(); // first, because an answer may take long
-    if (old > 0) {
-      log.warn("broker={} has not taken or confirmed messages={} in time", name, old);
+  private void maintain(RabbitLink current) throws IOException {
+    int timedOut = current.endTimedOut(); // first, because a response may take long
+    if (timedOut > 0) {
+      log.warn("messages timed out broker={} messages={}", name, timedOut);
     }
-    places.sweep();
-    current.ask();
+    routes.sweep();
+    current.lookUpExchanges();
     if (depths.measure(current::count)) {
-      ready();
+      ready.raise();
     }
   }
 
@@ -214,18 +216,14 @@ public final class RabbitPublisher implements Publisher {
     boolean isLost = current == null || !current.isOpen();
     try {
       if (isLost) {
-        // Nobody can make the broker come sooner.
-        Thread.sleep(retry.isZero() ? AT_ONCE : retry);
-      } else if (wakeUps.tryAcquire(BETWEEN_LOOKS.toMillis(), TimeUnit.MILLISECONDS)) {
+        // Wake-ups do not shorten this pause.
+        Thread.sleep(reconnectPause.isZero() ? FIRST_RECONNECT : reconnectPause);
+      } else if (wakeUps.tryAcquire(INTERVAL.toMillis(), TimeUnit.MILLISECONDS)) {
         wakeUps.drainPermits();
       }
     } catch (InterruptedException _) {
       // closed
     }
-  }
-
-  private void ready() {
-    whenReady.forEach(Runnable::run);
   }
 
   private static String reason(Throwable e) {
@@ -236,22 +234,21 @@ public final class RabbitPublisher implements Publisher {
     return String.valueOf(cause.getMessage() == null ? cause : cause.getMessage());
   }
 
-  /** Hears what happens to the connection. */
-  private final class Ears implements RabbitLink.Listener {
+  private final class LinkListener implements RabbitLink.Listener {
     @Override
     public void unblocked() {
-      ready();
+      ready.raise();
     }
 
     @Override
     public void unconfirmed(Target.RabbitMq target) {
-      places.doubt(target);
+      routes.onUnconfirmed(target);
     }
 
     @Override
     public void lost(String why) {
       if (!isClosed) {
-        log.warn("broker={} was lost: {}", name, why);
+        log.warn("lost broker connection broker={} error={}", name, why);
         wakeUps.release();
       }
     }
@@ -264,7 +261,7 @@ public final class RabbitPublisher implements Publisher {
     if (current != null) {
       current.close(_ -> new DeliveryResult.Interrupted());
     }
-    keeper.interrupt();
+    thread.interrupt();
     try {
       if (current != null) {
         current.awaitEnd();

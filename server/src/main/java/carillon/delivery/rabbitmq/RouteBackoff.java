@@ -7,54 +7,54 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.LongSupplier;
 
 /**
- * Where messages were not confirmed in time, as by a queue without its majority: left alone for a
- * while, so that they do not hold the seats of all others again and again.
+ * Pauses routes whose messages were not confirmed in time (a queue without its majority), so that
+ * their messages do not occupy the seats of all others again and again.
  */
 final class RouteBackoff {
 
-  private static final Duration FIRST_PAUSE = Duration.ofSeconds(1);
-  private static final Duration LONGEST_PAUSE = Duration.ofSeconds(30);
-  private static final long FORGOTTEN = Duration.ofSeconds(60).toNanos();
+  private static final Duration MIN_PAUSE = Duration.ofSeconds(1);
+  private static final Duration MAX_PAUSE = Duration.ofSeconds(30);
+  private static final long FORGET_AFTER = Duration.ofSeconds(60).toNanos();
 
-  private record Place(String exchange, String routingKey) {
+  private record Route(String exchange, String routingKey) {
 
-    static Place of(Target.RabbitMq target) {
-      return new Place(target.exchange(), target.routingKey());
+    static Route of(Target.RabbitMq target) {
+      return new Route(target.exchange(), target.routingKey());
     }
   }
 
-  private record Rest(long until, Duration pause) {}
+  private record Pause(long until, Duration length) {}
 
-  private final Map<Place, Rest> rests = new ConcurrentHashMap<>();
+  private final Map<Route, Pause> pauses = new ConcurrentHashMap<>();
   private final LongSupplier nanos;
 
   RouteBackoff(LongSupplier nanos) {
     this.nanos = nanos;
   }
 
-  /** What was sent there was not confirmed. */
-  void doubt(Target.RabbitMq target) {
+  /** Called when a message to this route was not confirmed in time. */
+  void onUnconfirmed(Target.RabbitMq target) {
     long now = nanos.getAsLong();
-    rests.compute(
-        Place.of(target),
+    pauses.compute(
+        Route.of(target),
         (_, old) -> {
           if (old != null && old.until() - now > 0) {
-            return old; // of the same mishap
+            return old; // the same failure, already handled
           }
-          Duration pause = old == null ? FIRST_PAUSE : old.pause().multipliedBy(2);
-          pause = pause.compareTo(LONGEST_PAUSE) > 0 ? LONGEST_PAUSE : pause;
-          return new Rest(now + pause.toNanos(), pause);
+          Duration length = old == null ? MIN_PAUSE : old.length().multipliedBy(2);
+          length = length.compareTo(MAX_PAUSE) > 0 ? MAX_PAUSE : length;
+          return new Pause(now + length.toNanos(), length);
         });
   }
 
-  boolean isResting(Target.RabbitMq target) {
-    Rest rest = rests.isEmpty() ? null : rests.get(Place.of(target));
-    return rest != null && rest.until() - nanos.getAsLong() > 0;
+  boolean isPaused(Target.RabbitMq target) {
+    Pause pause = pauses.isEmpty() ? null : pauses.get(Route.of(target));
+    return pause != null && pause.until() - nanos.getAsLong() > 0;
   }
 
-  /** Lets go of those where nothing went wrong lately. */
+  /** Forgets routes that had no failure lately. */
   void sweep() {
     long now = nanos.getAsLong();
-    rests.values().removeIf(rest -> now - rest.until() > FORGOTTEN);
+    pauses.values().removeIf(pause -> now - pause.until() > FORGET_AFTER);
   }
 }

@@ -3,33 +3,33 @@ package carillon.delivery.rabbitmq;
 import carillon.model.task.ClaimedTask;
 import java.util.concurrent.atomic.AtomicLong;
 
-/** How much memory the messages take that have not ended. */
+/** The memory that unconfirmed messages use. */
 final class UnconfirmedBytes {
 
-  /** What is claimed at once comes on top of it, and the heap is a few hundred. */
-  static final long MOST = 32L << 20;
+  /** The tasks of one claim come on top of it, in a heap of a few hundred MB. */
+  static final long MAX = 32L << 20;
 
-  /** Of a task without its payload, about. */
-  private static final long EACH = 1 << 10;
+  /** The approximate size of a task without its payload. */
+  private static final long OVERHEAD = 1 << 10;
 
   private final AtomicLong bytes = new AtomicLong();
 
   static long sizeOf(ClaimedTask task) {
     String payload = task.payload();
-    return EACH + (payload == null ? 0 : Character.BYTES * (long) payload.length());
+    return OVERHEAD + (payload == null ? 0 : Character.BYTES * (long) payload.length());
   }
 
   boolean isFull() {
-    return bytes.get() >= MOST;
+    return bytes.get() >= MAX;
   }
 
   void add(long size) {
     bytes.addAndGet(size);
   }
 
-  /** Whether there is room again where there was none. */
+  /** Returns whether this ended a state of being full. */
   boolean remove(long size) {
     long left = bytes.addAndGet(-size);
-    return left < MOST && left + size >= MOST;
+    return left < MAX && left + size >= MAX;
   }
 }

@@ -3,7 +3,7 @@ package carillon.delivery.rabbitmq;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 
-/** Holds writers up while the broker says that it takes nothing. */
+/** Stops the writers while the broker has blocked the connection. */
 final class Valve {
 
   private final ReentrantLock lock = new ReentrantLock();

@@ -6,7 +6,7 @@ import carillon.model.schedule.FirePlan;
 import carillon.model.schedule.FireSettlement;
 import carillon.model.schedule.OverlapRule;
 import carillon.store.db.StoreException;
-import carillon.store.schedules.Fires;
+import carillon.store.schedules.DueSchedules;
 import carillon.store.schedules.StoredSchedule;
 import carillon.store.tasks.Tasks;
 import java.time.Duration;
@@ -50,7 +50,7 @@ final class CronPlanner {
 
   private static final int MAX_TIMETABLES = 20_000;
 
-  private final Fires fires;
+  private final DueSchedules dueSchedules;
   private final Timetables timetables;
   private final InstantSource clock;
   private final Consumer<EngineEvent> events;
@@ -60,11 +60,11 @@ final class CronPlanner {
   private List<EngineEvent.FireMissed> missed = List.of(); // in the current step
 
   CronPlanner(
-      Fires fires,
+      DueSchedules dueSchedules,
       Function<StoredSchedule, Timetable> timetable,
       InstantSource clock,
       Consumer<EngineEvent> events) {
-    this.fires = fires;
+    this.dueSchedules = dueSchedules;
     this.timetables = new Timetables(MAX_TIMETABLES, timetable);
     this.clock = clock;
     this.events = events;
@@ -73,7 +73,7 @@ final class CronPlanner {
   /** One pass. Returns zero if there may be more. */
   Duration planOnce() {
     Instant now = clock.instant().truncatedTo(ChronoUnit.MICROS);
-    Optional<Instant> first = fires.earliest();
+    Optional<Instant> first = dueSchedules.earliest();
     earliest = first.orElse(null);
     Duration wait = first.map(at -> Duration.between(now, at)).orElse(INTERVAL);
     if (wait.isPositive()) {
@@ -93,12 +93,12 @@ final class CronPlanner {
   private void step(Instant now) {
     locked = batch;
     try {
-      Fires.Step step = fires.planDue(now, batch, due -> decide(due, now));
+      DueSchedules.Step step = dueSchedules.planDue(now, batch, due -> decide(due, now));
       // Locking a schedule costs the same whether or not it is planned, so the next batch shrinks
       // to
       // what was planned.
       batch =
-          step.planned() < step.looked()
+          step.planned() < step.due()
               ? Math.max(1, step.planned())
               : Math.min(MAX_BATCH, 2 * batch);
       report(step);
@@ -127,9 +127,9 @@ final class CronPlanner {
 
   /** Plans schedules one by one, so that one that fails does not block the others. */
   private void planAlone(Instant now) {
-    for (Fires.DueId each : fires.due(now, MAX_PLANNED_ALONE)) {
+    for (DueSchedules.Due each : dueSchedules.due(now, MAX_PLANNED_ALONE)) {
       try {
-        report(fires.planOne(now, each, due -> decide(due, now)));
+        report(dueSchedules.planOne(now, each, due -> decide(due, now)));
       } catch (RuntimeException e) {
         throwIfDatabase(e);
         log.warn(
@@ -137,7 +137,7 @@ final class CronPlanner {
             each.tenant().value(),
             each.name(),
             e.toString());
-        fires.postpone(each, now, now.plus(RETRY_DELAY));
+        dueSchedules.postpone(each, now, now.plus(RETRY_DELAY));
         if (isTooMuch(e)) {
           throw e; // the database may be slow: do not add load
         }
@@ -145,19 +145,19 @@ final class CronPlanner {
     }
   }
 
-  private List<Fires.Planned> decide(List<Fires.Due> due, Instant now) {
-    List<Fires.Planned> planned = new ArrayList<>(due.size());
+  private List<DueSchedules.Planned> decide(List<DueSchedules.Locked> due, Instant now) {
+    List<DueSchedules.Planned> planned = new ArrayList<>(due.size());
     missed = new ArrayList<>();
     locked = due.size();
     int left = MAX_FIRES;
     long payload = 0;
-    for (Fires.Due each : due) {
+    for (DueSchedules.Locked each : due) {
       if (left <= 0 || payload > Tasks.MOST_PAYLOAD) {
         break; // the others stay due
       }
-      Fires.Planned one = decide(each, now, Math.min(left, MAX_FIRES_PER_SCHEDULE));
+      DueSchedules.Planned one = decide(each, now, Math.min(left, MAX_FIRES_PER_SCHEDULE));
       planned.add(one);
-      left -= one.plan().fires().size();
+      left -= one.plan().decisions().size();
       payload += payload(one);
       if (one.plan().missed() > 0) {
         StoredSchedule schedule = each.schedule();
@@ -169,39 +169,41 @@ final class CronPlanner {
     return planned;
   }
 
-  private static long payload(Fires.Planned planned) {
-    String payload = planned.due().schedule().schedule().task().payload();
+  private static long payload(DueSchedules.Planned planned) {
+    String payload = planned.locked().schedule().schedule().task().payload();
     long tasks =
-        planned.plan().fires().stream().filter(FirePlan.Fire.Made.class::isInstance).count();
+        planned.plan().decisions().stream()
+            .filter(FirePlan.Decision.Create.class::isInstance)
+            .count();
     return payload == null ? 0 : tasks * payload.length();
   }
 
-  private Fires.Planned decide(Fires.Due due, Instant now, int limit) {
+  private DueSchedules.Planned decide(DueSchedules.Locked due, Instant now, int limit) {
     StoredSchedule schedule = due.schedule();
     int failures = schedule.counters().failuresInARow();
-    FireSettlement settlement = FireSettlement.of(due.open(), failures, schedule.schedule());
+    FireSettlement settlement = FireSettlement.of(due.unsettled(), failures, schedule.schedule());
     if (settlement.pauseReason() != null && !schedule.isPaused()) {
-      return new Fires.Planned(due, settlement, FirePlan.nothing(schedule.cursor(), now));
+      return new DueSchedules.Planned(due, settlement, FirePlan.nothing(schedule.cursor(), now));
     }
     boolean hasSettled = !settlement.settled().isEmpty();
     if (hasSettled
         && due.mayHaveMoreOfItsOwn()
         && schedule.schedule().overlap() != OverlapRule.ALLOW) {
       // A task that was not read may be live.
-      return new Fires.Planned(due, settlement, FirePlan.nothing(schedule.cursor(), now));
+      return new DueSchedules.Planned(due, settlement, FirePlan.nothing(schedule.cursor(), now));
     }
     try {
       FirePlan plan = FirePlan.of(state(schedule, settlement), now, limit);
       boolean isMoreOpen = hasSettled && due.mayHaveMore();
-      return new Fires.Planned(
-          due, settlement, isMoreOpen ? plan.lookingBy(now.plus(INTERVAL)) : plan);
+      return new DueSchedules.Planned(
+          due, settlement, isMoreOpen ? plan.againBy(now.plus(INTERVAL)) : plan);
     } catch (RuntimeException e) { // e.g. an expression that only another version accepts
       log.warn(
           "cannot plan tenant={} schedule={} error={}",
           schedule.tenant().value(),
           schedule.schedule().name(),
           e.toString());
-      return new Fires.Planned(
+      return new DueSchedules.Planned(
           due, settlement, FirePlan.nothing(schedule.cursor(), now.plus(RETRY_DELAY)));
     }
   }
@@ -219,11 +221,11 @@ final class CronPlanner {
   }
 
   /** Called after the commit. */
-  private void report(Fires.Step step) {
-    if (step.made() > 0 || !step.skipped().isEmpty()) {
-      events.accept(new EngineEvent.Fired(step.made(), step.skipped()));
+  private void report(DueSchedules.Step step) {
+    if (step.created() > 0 || !step.skipped().isEmpty()) {
+      events.accept(new EngineEvent.Fired(step.created(), step.skipped()));
     }
-    if (step.looked() == 0) {
+    if (step.due() == 0) {
       return; // rolled back, and then another node planned them
     }
     missed.stream()

@@ -8,7 +8,7 @@ import carillon.store.db.DbClock;
 import carillon.store.deadletters.DeadLetters;
 import carillon.store.deadletters.Redrives;
 import carillon.store.schedules.Backfills;
-import carillon.store.schedules.OldFires;
+import carillon.store.schedules.FireRetention;
 import carillon.store.stats.Activity;
 import carillon.store.stats.Events;
 import carillon.store.tasks.UniqueTasks;
@@ -40,7 +40,7 @@ public final class Janitor {
       DeadLetters deadLetters,
       Redrives redrives,
       Backfills backfills,
-      OldFires fires,
+      FireRetention fires,
       Activity activity,
       Events events) {}
 

@@ -74,7 +74,7 @@ public final class Upkeep implements AutoCloseable {
                 store.deadLetters(),
                 store.redrives(),
                 store.backfills(),
-                store.oldFires(),
+                store.fireRetention(),
                 store.activity(),
                 store.events()),
             store.clock(),
@@ -87,7 +87,7 @@ public final class Upkeep implements AutoCloseable {
             store.clock(),
             node,
             events);
-    this.planner = new CronPlanner(store.fires(), StoredSchedule::timetable, store.clock(), events);
+    this.planner = new CronPlanner(store.dueSchedules(), StoredSchedule::timetable, store.clock(), events);
     this.planning = add("cron-planner", planner::planOnce);
     vital.add(planning);
     vital.add(add("reaper", reaper::reapOnce, reaper::isCutOff));

@@ -3,7 +3,7 @@ package carillon.model.cron;
 import java.time.Instant;
 import java.time.ZoneId;
 
-/** A cron expression: fires when the clocks of a zone show what fits its fields. */
+/** A cron expression: fires when the local time in a zone matches all its fields. */
 public final class Cron implements Recurrence {
 
   private final CronFields fields;

@@ -8,18 +8,18 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Finds the local times that fit a cron expression.
+ * Finds the local times that match a cron expression.
  *
- * <p>Which days of a month fit depends only on its length and on the day of the week that it begins
- * with. So the 28 kinds of months are worked out once, and a search takes one look per month,
- * whatever the expression is.
+ * <p>The matching days of a month depend only on its length and the day of the week of its first
+ * day. So the 28 kinds of months are computed once, and a search takes one step per month, whatever
+ * the expression.
  */
 final class CronCalendar {
 
-  /** A 29 February that is a given day of the week comes at least every 40 years. */
+  /** A 29 February on a given day of the week comes at least every 40 years. */
   private static final int MONTHS_SEARCHED = 12 * 41;
 
-  private static final int SHORTEST_MONTH = 28;
+  private static final int MIN_MONTH_LENGTH = 28;
   private static final int SUNDAY = 0;
   private static final int SATURDAY = 6;
 
@@ -28,7 +28,7 @@ final class CronCalendar {
   private final long hours;
   private final long months;
 
-  /** By length and first day of the week; bit d is the day d. */
+  /** By length and first day of the week; bit d is day d. */
   private final long[] days = new long[4 * 7];
 
   CronCalendar(CronFields fields) {
@@ -36,21 +36,21 @@ final class CronCalendar {
     minutes = fields.values(CronField.MINUTE);
     hours = fields.values(CronField.HOUR);
     months = fields.values(CronField.MONTH);
-    for (int length = SHORTEST_MONTH; length <= 31; length++) {
+    for (int length = MIN_MONTH_LENGTH; length <= 31; length++) {
       for (int first = SUNDAY; first <= SATURDAY; first++) {
         days[kind(length, first)] = days(fields, length, first);
       }
     }
   }
 
-  /** Whether there is any day, ever. Every kind of month comes within 400 years. */
+  /** Whether any day ever matches. Every kind of month occurs within 400 years. */
   boolean fires() {
     for (int month = 1; month <= 12; month++) {
-      int longest = month == 2 ? 29 : YearMonth.of(2000, month).lengthOfMonth();
-      int shortest = month == 2 ? 28 : longest;
+      int maxLength = month == 2 ? 29 : YearMonth.of(2000, month).lengthOfMonth();
+      int minLength = month == 2 ? 28 : maxLength;
       for (int first = SUNDAY; first <= SATURDAY; first++) {
         if (has(months, month)
-            && (days[kind(longest, first)] != 0 || days[kind(shortest, first)] != 0)) {
+            && (days[kind(maxLength, first)] != 0 || days[kind(minLength, first)] != 0)) {
           return true;
         }
       }
@@ -58,10 +58,10 @@ final class CronCalendar {
     return false;
   }
 
-  /** The first whole second from this one on that fits. */
+  /** The first matching second at or after this time. */
   Optional<LocalDateTime> atOrAfter(LocalDateTime from) {
     LocalDate date = from.toLocalDate();
-    if (fits(date)) {
+    if (matches(date)) {
       int time = timeAtOrAfter(from.getHour(), from.getMinute(), from.getSecond());
       if (time >= 0) {
         return Optional.of(date.atTime(LocalTime.ofSecondOfDay(time)));
@@ -71,7 +71,7 @@ final class CronCalendar {
         .map(day -> day.atTime(LocalTime.ofSecondOfDay(timeAtOrAfter(0, 0, 0))));
   }
 
-  private boolean fits(LocalDate date) {
+  private boolean matches(LocalDate date) {
     return has(months, date.getMonthValue())
         && has(days(YearMonth.from(date)), date.getDayOfMonth());
   }
@@ -114,15 +114,15 @@ final class CronCalendar {
   }
 
   private static int kind(int length, int first) {
-    return (length - SHORTEST_MONTH) * 7 + first;
+    return (length - MIN_MONTH_LENGTH) * 7 + first;
   }
 
   private static long days(CronFields fields, int length, int first) {
     long days = 0;
     for (int day = 1; day <= length; day++) {
       var candidate = new Day(day, length, first);
-      boolean ofMonth = fits(fields.parts(CronField.DAY_OF_MONTH), candidate, day);
-      boolean ofWeek = fits(fields.parts(CronField.DAY_OF_WEEK), candidate, candidate.ofWeek());
+      boolean ofMonth = matches(fields.parts(CronField.DAY_OF_MONTH), candidate, day);
+      boolean ofWeek = matches(fields.parts(CronField.DAY_OF_WEEK), candidate, candidate.ofWeek());
       if (fields.bothDays() ? ofMonth && ofWeek : ofMonth || ofWeek) {
         days |= 1L << day;
       }
@@ -130,9 +130,9 @@ final class CronCalendar {
     return days;
   }
 
-  private static boolean fits(List<CronPart> parts, Day day, int value) {
+  private static boolean matches(List<CronPart> parts, Day day, int value) {
     for (CronPart part : parts) {
-      if (day.fits(part, value)) {
+      if (day.matches(part, value)) {
         return true;
       }
     }
@@ -143,20 +143,20 @@ final class CronCalendar {
     return ((bits >> value) & 1) != 0;
   }
 
-  /** The lowest of the values from this one on, or -1. */
+  /** The lowest value at or after this one, or -1. */
   private static int atOrAfter(long bits, int value) {
     long rest = bits & (-1L << value);
     return rest == 0 ? -1 : Long.numberOfTrailingZeros(rest);
   }
 
-  /** A day in a month of this length, the first of which is this day of the week. */
+  /** A day of a month with this length and this first day of the week. */
   private record Day(int day, int length, int first) {
 
     int ofWeek() {
       return ofWeek(day);
     }
 
-    boolean fits(CronPart part, int value) {
+    boolean matches(CronPart part, int value) {
       return switch (part) {
         case CronPart.Span span -> span.has(value) || (value == SUNDAY && span.has(7));
         case CronPart.LastDay(int daysBefore) -> day == length - daysBefore;

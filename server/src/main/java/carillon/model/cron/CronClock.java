@@ -3,10 +3,10 @@ package carillon.model.cron;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Says in English at which times of a day a cron expression fires. */
+/** Describes in English the times of day at which a cron expression fires. */
 final class CronClock {
 
-  private static final int MOST_TIMES_LISTED = 8;
+  private static final int MAX_TIMES_LISTED = 8;
 
   private final Numbers seconds;
   private final Numbers minutes;
@@ -20,13 +20,15 @@ final class CronClock {
     everyHour = hours.size() == 24;
   }
 
-  /** Whether it names times of a day, so that one asks: on which days? */
-  boolean isOfDay() {
+  /** Whether the text names times of day, so that the days must follow. */
+  boolean namesTimesOfDay() {
     return !everyHour && hourStep() == 0;
   }
 
   String text() {
-    if (seconds.size() == 1 && minutes.size() * hours.size() <= MOST_TIMES_LISTED && isOfDay()) {
+    if (seconds.size() == 1
+        && minutes.size() * hours.size() <= MAX_TIMES_LISTED
+        && namesTimesOfDay()) {
       return "At " + Numbers.list(times());
     }
     return seconds.isOnly(0) ? minutes() : seconds();
@@ -85,7 +87,7 @@ final class CronClock {
         + (always ? "" : " of " + inHours());
   }
 
-  /** The hours in which something happens often. */
+  /** The hours during which it fires repeatedly. */
   private String during() {
     if (everyHour) {
       return "";
@@ -99,7 +101,7 @@ final class CronClock {
     return everyHour ? "every hour" : hours.counted("hour");
   }
 
-  /** Two times a day are better named. */
+  /** 0 for two times a day, which read better as a list. */
   private int hourStep() {
     return hours.size() > 2 && !everyHour && minutes.size() == 1 && seconds.isOnly(0)
         ? hours.step(24)

@@ -30,6 +30,10 @@ enum CronField {
     return label;
   }
 
+  boolean isDay() {
+    return this == DAY_OF_MONTH || this == DAY_OF_WEEK;
+  }
+
   int min() {
     return min;
   }
@@ -38,12 +42,12 @@ enum CronField {
     return max;
   }
 
-  /** The largest number that may be written: 7 is another word for Sunday. */
+  /** The largest number allowed in an expression: 7 also means Sunday. */
   int maxWritten() {
     return this == DAY_OF_WEEK ? 7 : max;
   }
 
-  /** The largest value that a hash of a name becomes: every month has 28 days. */
+  /** The largest value of {@code H}: every month has at least 28 days. */
   int maxHashed() {
     return this == DAY_OF_MONTH ? 28 : max;
   }
@@ -52,12 +56,12 @@ enum CronField {
     return max - min + 1;
   }
 
-  /** What may be written, in the words of an error message. */
+  /** The allowed values, as error messages show them. */
   String range() {
     return range;
   }
 
-  /** What may be written instead of numbers, from {@link #min} on. */
+  /** The names of the values, starting with {@link #min}. */
   List<String> names() {
     return names.isEmpty() ? List.of() : List.of(names.split(" ", -1));
   }

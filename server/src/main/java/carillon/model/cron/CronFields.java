@@ -5,10 +5,10 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * A cron expression as it was understood.
+ * A parsed cron expression.
  *
  * @param parts the entries of each field
- * @param bothDays whether a day must fit both day fields, and not just one of them
+ * @param bothDays whether a day must match both day fields, instead of either
  */
 record CronFields(Map<CronField, List<CronPart>> parts, boolean bothDays) {
 
@@ -20,12 +20,12 @@ record CronFields(Map<CronField, List<CronPart>> parts, boolean bothDays) {
     return parts.getOrDefault(field, List.of());
   }
 
-  /** Whether the field fits always. */
+  /** Whether the field matches every value. */
   boolean isOpen(CronField field) {
     return Long.bitCount(values(field)) == field.size();
   }
 
-  /** The values that the field names as such, one bit each. */
+  /** The values that the field lists, one bit each. */
   long values(CronField field) {
     long values = 0;
     for (CronPart part : parts(field)) {

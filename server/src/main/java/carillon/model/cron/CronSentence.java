@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 
-/** Says a cron expression in English: the days of it; {@link CronClock} says the time of day. */
+/** Describes a cron expression in English: the days here, the times of day in {@link CronClock}. */
 final class CronSentence {
 
   private static final List<String> NTH = List.of("first", "second", "third", "fourth", "fifth");
@@ -22,14 +22,14 @@ final class CronSentence {
 
   String text() {
     var clock = new CronClock(fields);
-    return clock.text() + days(clock.isOfDay());
+    return clock.text() + days(clock.namesTimesOfDay());
   }
 
-  private String days(boolean isOfDay) {
+  private String days(boolean afterTimesOfDay) {
     boolean anyOfMonth = fields.isOpen(CronField.DAY_OF_MONTH);
     boolean anyOfWeek = fields.isOpen(CronField.DAY_OF_WEEK);
     if (fields.bothDays() ? anyOfMonth && anyOfWeek : anyOfMonth || anyOfWeek) {
-      return (isOfDay ? " every day" : "") + inMonths();
+      return (afterTimesOfDay ? " every day" : "") + inMonths();
     }
     if (!fields.bothDays()) {
       return " on " + daysOfMonth() + " or " + onDaysOfWeek();
@@ -52,7 +52,7 @@ final class CronSentence {
     return Numbers.list(days) + ofMonths();
   }
 
-  /** With its preposition. */
+  /** Including the preposition. */
   private String onDaysOfWeek() {
     long values = fields.values(CronField.DAY_OF_WEEK);
     boolean isOne = Long.bitCount(values) == 1 && fields.parts(CronField.DAY_OF_WEEK).size() == 1;

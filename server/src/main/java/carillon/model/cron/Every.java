@@ -8,32 +8,32 @@ import java.time.LocalDateTime;
 import java.time.ZoneId;
 import java.util.List;
 
-/** Fires at an anchor and then every so often, whatever clocks show. */
+/** Fires at an anchor and then at a fixed interval, regardless of clock changes. */
 public record Every(Duration interval) implements Recurrence {
 
   public static final Duration MIN = Duration.ofSeconds(1);
   public static final Duration MAX = Duration.ofDays(366);
 
-  /** Reads a duration such as {@code 90s}. */
+  /** Parses a duration such as {@code 90s}. */
   static Reading read(String text) {
     Duration interval = Durations.parse(text).orElse(null);
     if (interval == null) {
-      return refused(Echo.of(text) + " is not " + Durations.RULE);
+      return invalid(Echo.of(text) + " is not " + Durations.RULE);
     }
     if (interval.compareTo(MIN) < 0) {
-      return new Reading.Refused(
-          "interval_too_short", "every " + Echo.of(text) + " is too often: at most once a second");
+      return new Reading.Invalid(
+          "interval_too_short", "every " + Echo.of(text) + " is too short; the minimum is 1s");
     }
     if (interval.compareTo(MAX) > 0) {
-      return refused("every " + Echo.of(text) + " is too seldom: at least every 366d");
+      return invalid("every " + Echo.of(text) + " is too long; the maximum is 366d");
     }
     return interval.toNanosPart() % 1_000_000 == 0
-        ? new Reading.Good(new Every(interval))
-        : refused("every " + Echo.of(text) + " is finer than a millisecond");
+        ? new Reading.Valid(new Every(interval))
+        : invalid("every " + Echo.of(text) + " is not a whole number of milliseconds");
   }
 
-  private static Reading refused(String message) {
-    return new Reading.Refused("invalid_cron", message);
+  private static Reading invalid(String message) {
+    return new Reading.Invalid("invalid_cron", message);
   }
 
   @Override

@@ -7,20 +7,20 @@ import java.time.zone.ZoneOffsetTransition;
 import java.util.Optional;
 
 /**
- * A time at which a schedule fires by its rule.
+ * A time at which a schedule's rule says that it fires.
  *
- * @param local what the rule asked for, as clocks in the schedule's zone show it; in a gap they
- *     never do
+ * @param local the local time in the schedule's zone that matches the rule; inside a DST gap, it
+ *     does not exist
  */
 public record NominalTime(Instant at, LocalDateTime local, Shift shift) {
-  /** What a change of the clocks does to it. */
+  /** The effect of a clock change. */
   public enum Shift {
     NONE,
-    /** Its local time does not exist that day, and it does not fire. */
+    /** The local time does not exist on that day, and the schedule does not fire. */
     GAP_SKIPPED,
-    /** Its local time does not exist that day, and it fires when the gap ends. */
+    /** The local time does not exist on that day, and the schedule fires when the gap ends. */
     GAP_SHIFTED,
-    /** Its local time happens twice that day; this is the first of them. */
+    /** The local time happens twice on that day; this is the first one. */
     FIRST_OF_TWO,
     SECOND_OF_TWO
   }
@@ -29,7 +29,7 @@ public record NominalTime(Instant at, LocalDateTime local, Shift shift) {
     return shift != Shift.GAP_SKIPPED;
   }
 
-  /** Why it is not when one would expect it, as a sentence; empty where it is. */
+  /** A sentence that explains the effect of a clock change; empty without one. */
   public Optional<String> note(ZoneId zone, DstRule dst) {
     return switch (shift) {
       case NONE -> Optional.empty();
@@ -41,7 +41,7 @@ public record NominalTime(Instant at, LocalDateTime local, Shift shift) {
   }
 
   private String missing(ZoneId zone) {
-    // The fire may have been recorded under other rules of its zone.
+    // The fire may have been recorded under older rules of its zone.
     ZoneOffsetTransition gap = zone.getRules().getTransition(local);
     if (gap == null || !gap.isGap()) {
       return clock(local) + " does not exist on this day";
@@ -69,7 +69,7 @@ public record NominalTime(Instant at, LocalDateTime local, Shift shift) {
         : twice + "fires the " + which + " time";
   }
 
-  /** With seconds only where there are any. */
+  /** With seconds only if they are not zero. */
   private static String clock(LocalDateTime time) {
     return time.toLocalTime().toString();
   }

@@ -5,18 +5,18 @@ import java.util.List;
 import java.util.function.IntFunction;
 
 /**
- * Some numbers, and how one says them.
+ * A list of numbers and its description in English.
  *
  * @param values at least one, ascending
  */
 record Numbers(List<Integer> values) {
 
-  private static final int SHORTEST_RUN = 3;
+  private static final int MIN_RUN = 3;
 
-  /** What goes on like this for longer is not listed. */
-  private static final int LONGEST_LIST = 10;
+  /** A longer sequence with a constant step is described instead of listed. */
+  private static final int MAX_LIST = 10;
 
-  /** One for each bit. */
+  /** The numbers of the set bits. */
   static Numbers of(long bits) {
     List<Integer> values = new ArrayList<>();
     for (long rest = bits; rest != 0; rest &= rest - 1) {
@@ -42,16 +42,16 @@ record Numbers(List<Integer> values) {
   }
 
   boolean isRun() {
-    return size() >= SHORTEST_RUN && last() - first() == size() - 1;
+    return size() >= MIN_RUN && last() - first() == size() - 1;
   }
 
-  /** By how much they go round a circle of this size without a break; 0 if they do not. */
-  int step(int circle) {
-    int step = circle / size();
-    return size() > 1 && first() == 0 && step * size() == circle && distance() == step ? step : 0;
+  /** The constant step with which the numbers cover a cycle of this length; 0 if there is none. */
+  int step(int cycle) {
+    int step = cycle / size();
+    return size() > 1 && first() == 0 && step * size() == cycle && distance() == step ? step : 0;
   }
 
-  /** How far each is from the one before; 0 if that differs. */
+  /** The constant difference between neighbours; 0 if it varies. */
   private int distance() {
     int distance = values.get(1) - first();
     for (int i = 1; i < size(); i++) {
@@ -62,18 +62,18 @@ record Numbers(List<Integer> values) {
     return distance;
   }
 
-  /** Such as "minute 5", "minutes 5 and 10", "every 2nd minute from 1 through 59". */
+  /** For example "minute 5", "minutes 5 and 10", "every 2nd minute from 1 through 59". */
   String counted(String unit) {
     if (size() == 1) {
       return unit + " " + first();
     }
-    if (size() > LONGEST_LIST && distance() > 1) {
+    if (size() > MAX_LIST && distance() > 1) {
       return "every %s %s from %d through %d".formatted(ordinal(distance()), unit, first(), last());
     }
     return unit + "s " + list(runs(String::valueOf));
   }
 
-  /** Each by its name, runs as "a through b". */
+  /** The names of the numbers, with runs as "a through b". */
   List<String> runs(IntFunction<String> name) {
     List<String> runs = new ArrayList<>();
     int start = 0;
@@ -82,7 +82,7 @@ record Numbers(List<Integer> values) {
       while (end + 1 < size() && values.get(end + 1) == values.get(end) + 1) {
         end++;
       }
-      if (end - start + 1 >= SHORTEST_RUN) {
+      if (end - start + 1 >= MIN_RUN) {
         runs.add(name.apply(values.get(start)) + " through " + name.apply(values.get(end)));
       } else {
         values.subList(start, end + 1).forEach(value -> runs.add(name.apply(value)));
@@ -92,7 +92,7 @@ record Numbers(List<Integer> values) {
     return runs;
   }
 
-  /** Such as "a, b and c". */
+  /** For example "a, b and c". */
   static String list(List<String> words) {
     int last = words.size() - 1;
     return last == 0

@@ -3,7 +3,7 @@ package carillon.model.cron;
 import java.time.Instant;
 import java.time.ZoneId;
 
-/** The rule by which a schedule fires again and again. */
+/** The rule by which a schedule repeats: a cron expression or an interval. */
 public sealed interface Recurrence permits Cron, Every {
 
   int MAX_CHARACTERS = 256;
@@ -12,39 +12,39 @@ public sealed interface Recurrence permits Cron, Every {
   String description();
 
   /**
-   * When that is.
+   * The nominal times of this rule.
    *
-   * @param anchor what intervals count from; nothing to a cron expression, as zone and clocks are
-   *     nothing to an interval
+   * @param zone ignored by intervals, as is {@code dst}
+   * @param anchor the start of intervals; ignored by cron expressions
    */
   Timetable timetable(ZoneId zone, DstRule dst, Instant anchor);
 
   /**
-   * Reads a cron expression, {@code @daily} and the like, or {@code @every 90s}.
+   * Parses a cron expression, a nickname such as {@code @daily}, or {@code @every 90s}.
    *
-   * @param scheduleName what {@code H} is a hash of; may be empty where there is no {@code H}
+   * @param scheduleName hashed for {@code H}; may be empty if the expression has no {@code H}
    */
   static Reading read(String cron, String scheduleName) {
     return CronText.read(cron, scheduleName);
   }
 
-  /** Reads an interval such as {@code 90s}. */
+  /** Parses an interval such as {@code 90s}. */
   static Reading readEvery(String interval) {
     return Every.read(interval);
   }
 
-  /** What reading a rule comes to. */
+  /** The result of parsing a rule. */
   sealed interface Reading {
 
-    record Good(Recurrence recurrence) implements Reading {}
+    record Valid(Recurrence recurrence) implements Reading {}
 
     /**
-     * It is no rule that could be followed.
+     * An invalid rule.
      *
      * @param code for programs: cron_field_count, invalid_cron, never_fires, interval_too_short or
      *     too_long
      * @param message for people
      */
-    record Refused(String code, String message) implements Reading {}
+    record Invalid(String code, String message) implements Reading {}
   }
 }

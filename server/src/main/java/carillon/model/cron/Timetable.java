@@ -6,15 +6,15 @@ import java.util.List;
 /** All nominal times of a schedule, in order. */
 public interface Timetable {
 
-  /** No schedule fires before this. */
+  /** No schedule fires before this time. */
   Instant FIRST = Instant.parse("0001-01-01T00:00:00Z");
 
-  /** No schedule fires from here on. */
+  /** No schedule fires at or after this time. */
   Instant END = Instant.parse("+10000-01-01T00:00:00Z");
 
   /**
-   * The nominal times of the earliest instant after this one; empty if there are none. At most one
-   * of them fires: what a change of the clocks skipped is listed at the instant of the change.
+   * The nominal times at the first instant after this one; empty if there is none. At most one of
+   * them fires: local times skipped by a DST gap are listed at the instant of the clock change.
    */
   List<NominalTime> next(Instant after);
 }

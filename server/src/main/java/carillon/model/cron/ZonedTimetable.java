@@ -14,11 +14,11 @@ import java.util.Objects;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
-/** The times of a cron expression in a zone, where clocks change and local times miss or repeat. */
+/** The nominal times of a cron expression in a zone with clock changes. */
 final class ZonedTimetable implements Timetable {
 
-  /** More than any offset and any change of the clocks together. */
-  private static final Duration CLOCKS_DIFFER = Duration.ofDays(2);
+  /** More than any zone offset plus any clock change. */
+  private static final Duration MAX_OFFSET = Duration.ofDays(2);
 
   private static final long LAST_SECOND = END.getEpochSecond();
 
@@ -32,36 +32,36 @@ final class ZonedTimetable implements Timetable {
     this.dst = dst;
   }
 
-  /** Goes from one change of the clocks to the next, with one offset at a time. */
+  /** Searches one period of constant offset after the other. */
   @Override
   public List<NominalTime> next(Instant after) {
     long second = after.getEpochSecond() + 1;
     Instant from =
         after.isBefore(FIRST) ? FIRST : Instant.ofEpochSecond(Math.min(second, LAST_SECOND));
     while (from.isBefore(END)) {
-      Stretch stretch = Stretch.at(from, rules);
-      List<NominalTime> fromGap = stretch.beginsAfterGap(from) ? atEndOfGap(stretch) : List.of();
+      Period period = Period.at(from, rules);
+      List<NominalTime> fromGap = period.beginsAfterGap(from) ? atEndOfGap(period) : List.of();
       if (!fromGap.isEmpty()) {
         return fromGap;
       }
-      Optional<LocalDateTime> found = calendar.atOrAfter(stretch.local(from));
+      Optional<LocalDateTime> found = calendar.atOrAfter(period.local(from));
       if (found.isEmpty()) {
         return List.of();
       }
       LocalDateTime local = found.get();
-      Instant at = local.toInstant(stretch.offset());
-      if (stretch.isOver(at)) {
-        // Nothing fits before it, so no change of the clocks long before it matters; unless they
-        // will show times again that lie before where this search began.
-        Instant near = local.toInstant(ZoneOffset.UTC).minus(CLOCKS_DIFFER);
-        from = stretch.goesBackBehind(from) ? stretch.endsAt() : laterOf(stretch.endsAt(), near);
+      Instant at = local.toInstant(period.offset());
+      if (period.isOver(at)) {
+        // Nothing matches before `local`, so clock changes long before it can be skipped, unless
+        // one of them repeats local times before the start of this search.
+        Instant near = local.toInstant(ZoneOffset.UTC).minus(MAX_OFFSET);
+        from = period.repeatsBefore(from) ? period.endsAt() : laterOf(period.endsAt(), near);
         continue;
       }
-      Shift shift = stretch.shift(local);
+      Shift shift = period.shift(local);
       if (fires(shift)) {
         return at.isBefore(END) ? List.of(new NominalTime(at, local, shift)) : List.of();
       }
-      from = shift == Shift.FIRST_OF_TWO ? stretch.endsAt() : stretch.repeatedUntil();
+      from = shift == Shift.FIRST_OF_TWO ? period.endsAt() : period.repeatedUntil();
     }
     return List.of();
   }
@@ -74,15 +74,15 @@ final class ZonedTimetable implements Timetable {
     };
   }
 
-  private List<NominalTime> atEndOfGap(Stretch stretch) {
-    ZoneOffsetTransition gap = stretch.beginning();
+  private List<NominalTime> atEndOfGap(Period period) {
+    ZoneOffsetTransition gap = period.beginning();
     LocalDateTime end = gap.getDateTimeAfter();
     List<NominalTime> times = new ArrayList<>();
     Shift shift = dst.gap() == DstRule.Gap.SKIP ? Shift.GAP_SKIPPED : Shift.GAP_SHIFTED;
     Optional<LocalDateTime> local = calendar.atOrAfter(gap.getDateTimeBefore());
     while (local.isPresent() && local.get().isBefore(end)) {
       times.add(new NominalTime(gap.getInstant(), local.get(), shift));
-      // Of those that are shifted to one instant, the earliest stands for all.
+      // Of the times shifted to one instant, only the earliest is listed.
       local = calendar.atOrAfter(shift == Shift.GAP_SHIFTED ? end : local.get().plusSeconds(1));
     }
     if (local.isPresent() && local.get().equals(end)) {
@@ -98,12 +98,12 @@ final class ZonedTimetable implements Timetable {
     return one.isAfter(other) ? one : other;
   }
 
-  /** The time between two changes of the clocks; without one of them it goes on for ever. */
-  private record Stretch(
+  /** The period between two clock changes; unbounded where there is no change. */
+  private record Period(
       ZoneOffset offset, @Nullable ZoneOffsetTransition begin, @Nullable ZoneOffsetTransition end) {
 
-    static Stretch at(Instant instant, ZoneRules rules) {
-      return new Stretch(
+    static Period at(Instant instant, ZoneRules rules) {
+      return new Period(
           rules.getOffset(instant),
           rules.previousTransition(instant.plusNanos(1)),
           rules.nextTransition(instant));
@@ -121,8 +121,8 @@ final class ZonedTimetable implements Timetable {
       return end != null && !instant.isBefore(end.getInstant());
     }
 
-    /** Whether the clocks will show again what they showed before this instant. */
-    boolean goesBackBehind(Instant instant) {
+    /** Whether the clock change at the end repeats local times before this instant. */
+    boolean repeatsBefore(Instant instant) {
       return end != null && end.isOverlap() && end.getDateTimeAfter().isBefore(local(instant));
     }
 
@@ -138,12 +138,12 @@ final class ZonedTimetable implements Timetable {
       if (begin != null && begin.isOverlap() && local.isBefore(begin.getDateTimeBefore())) {
         return Shift.SECOND_OF_TWO;
       }
-      boolean comesAgain =
+      boolean isRepeated =
           end != null && end.isOverlap() && !local.isBefore(end.getDateTimeAfter());
-      return comesAgain ? Shift.FIRST_OF_TWO : Shift.NONE;
+      return isRepeated ? Shift.FIRST_OF_TWO : Shift.NONE;
     }
 
-    /** Until when the clocks show what they showed before. */
+    /** The end of the local times that are repeated. */
     Instant repeatedUntil() {
       Instant until = beginning().getDateTimeBefore().toInstant(offset);
       return until.isAfter(endsAt()) ? endsAt() : until;

@@ -6,10 +6,10 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Collectors;
 
-/** The time zones that schedules may name. */
+/** The time zones that schedules may use. */
 public final class Zones {
 
-  /** An abbreviation has no place, and some mean another time in winter than in summer. */
+  /** Without abbreviations, which are ambiguous, and some of which do not observe DST. */
   private static final Set<String> NAMES =
       ZoneId.getAvailableZoneIds().stream()
           .filter(name -> name.contains("/") || name.equals("UTC") || name.equals("GMT"))
@@ -22,7 +22,7 @@ public final class Zones {
     return NAMES.contains(name) ? Optional.of(ZoneId.of(name)) : Optional.empty();
   }
 
-  /** Which edition of the rules of all zones this Java has, such as 2025b. */
+  /** The version of this JVM's time zone data, such as 2025b. */
   public static String dataVersion() {
     return ZoneRulesProvider.getVersions("UTC").lastKey();
   }

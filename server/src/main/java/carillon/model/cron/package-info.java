@@ -1,4 +1,4 @@
-/** The rules by which a schedule repeats, and the nominal times that follow from them. */
+/** The rules by which a schedule repeats, and their nominal times. */
 @NullMarked
 package carillon.model.cron;
 

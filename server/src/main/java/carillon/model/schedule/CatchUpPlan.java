@@ -10,28 +10,28 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-/** Which of the nominal times that a schedule missed become tasks after all. */
+/** The missed nominal times of a schedule that become tasks. */
 final class CatchUpPlan {
 
-  private static final Duration FIRST_LOOK = Duration.ofMinutes(1);
-  private static final int FARTHER = 4;
+  private static final Duration FIRST_RANGE = Duration.ofMinutes(1);
+  private static final int RANGE_GROWTH = 4;
 
-  private final Map<Instant, Integer> places;
+  private final Map<Instant, Integer> indexes;
 
   private CatchUpPlan(List<Instant> times) {
-    this.places = HashMap.newHashMap(times.size());
-    times.forEach(at -> places.put(at, places.size()));
+    this.indexes = HashMap.newHashMap(times.size());
+    times.forEach(at -> indexes.put(at, indexes.size()));
   }
 
   /**
-   * The newest ones, as many as the rule says, inside its window.
+   * The newest missed times inside the rule's window, as many as the rule allows.
    *
-   * @param after those up to and including this one are decided already
-   * @param upTo the newest that can be among them
+   * @param after times up to and including this one are decided already
+   * @param upTo the last missed time
    */
   static CatchUpPlan of(
       CatchUp rule, Timetable timetable, Instant after, Instant upTo, Instant now) {
-    int wanted =
+    int limit =
         switch (rule.rule()) {
           case NONE -> 0;
           case LAST -> 1;
@@ -39,27 +39,27 @@ final class CatchUpPlan {
         };
     Instant windowStart = now.minus(rule.window()).minusNanos(1);
     Instant from = after.isAfter(windowStart) ? after : windowStart;
-    return new CatchUpPlan(wanted == 0 ? List.of() : newest(timetable, from, upTo, wanted));
+    return new CatchUpPlan(limit == 0 ? List.of() : newest(timetable, from, upTo, limit));
   }
 
   /**
-   * A timetable only goes forward, and a range may hold millions: looks at its end first, and
-   * farther back while that is not enough.
+   * A timetable can only be read forwards, and the range may contain millions of times: reads the
+   * end of the range first, and a longer part while that is not enough.
    */
-  private static List<Instant> newest(Timetable timetable, Instant from, Instant upTo, int wanted) {
-    Duration look = FIRST_LOOK;
+  private static List<Instant> newest(Timetable timetable, Instant from, Instant upTo, int limit) {
+    Duration range = FIRST_RANGE;
     while (true) {
-      Instant start = upTo.minus(look);
+      Instant start = upTo.minus(range);
       boolean isAll = !start.isAfter(from);
-      Deque<Instant> found = last(timetable, isAll ? from : start, upTo, wanted);
-      if (isAll || found.size() == wanted) {
+      Deque<Instant> found = last(timetable, isAll ? from : start, upTo, limit);
+      if (isAll || found.size() == limit) {
         return List.copyOf(found);
       }
-      look = look.multipliedBy(FARTHER);
+      range = range.multipliedBy(RANGE_GROWTH);
     }
   }
 
-  private static Deque<Instant> last(Timetable timetable, Instant from, Instant upTo, int wanted) {
+  private static Deque<Instant> last(Timetable timetable, Instant from, Instant upTo, int limit) {
     Deque<Instant> found = new ArrayDeque<>();
     Instant after = from;
     while (true) {
@@ -70,7 +70,7 @@ final class CatchUpPlan {
       after = next.getFirst().at();
       if (next.stream().anyMatch(NominalTime::fires)) {
         found.addLast(after);
-        if (found.size() > wanted) {
+        if (found.size() > limit) {
           found.removeFirst();
         }
       }
@@ -78,11 +78,10 @@ final class CatchUpPlan {
   }
 
   boolean has(Instant at) {
-    return places.containsKey(at);
+    return indexes.containsKey(at);
   }
 
-  /** The how manieth of them it is, from 0 on. */
-  int place(Instant at) {
-    return places.getOrDefault(at, 0);
+  int index(Instant at) {
+    return indexes.getOrDefault(at, 0);
   }
 }

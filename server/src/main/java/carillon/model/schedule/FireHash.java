@@ -6,7 +6,7 @@ import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.time.Instant;
 
-/** What is random about a fire and yet the same whoever plans it. */
+/** Pseudorandom properties of a fire that are the same on every node. */
 public final class FireHash {
 
   private FireHash() {}
@@ -14,15 +14,15 @@ public final class FireHash {
   /**
    * The id of a fire's task.
    *
-   * @param generation rises when what was planned is withdrawn: a nominal time that is planned
-   *     again gets another task
+   * @param generation incremented when planned tasks are withdrawn, so that a nominal time that is
+   *     planned again gets another task
    */
   public static TaskId taskId(long schedule, int generation, Instant at, Instant dueAt) {
     ByteBuffer bits = sha256("task " + schedule + " " + generation + " " + at);
     return TaskId.at(dueAt, bits::getLong);
   }
 
-  /** Evenly spread over [0, range) in whole milliseconds. */
+  /** Uniformly distributed over [0, range), in whole milliseconds. */
   public static Duration within(Duration range, long schedule, Instant at) {
     long millis = range.toMillis();
     return millis == 0

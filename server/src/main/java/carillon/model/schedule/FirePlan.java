@@ -9,51 +9,54 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the planner decides about one schedule when it looks at it.
+ * What the planner decides about one schedule in one pass.
  *
- * @param fires one for each nominal time from the old cursor to the new one, in order
- * @param cancels of tasks of earlier fires that make room; some may be made by this plan
+ * @param decisions one for each nominal time from the old cursor to the new one, in order
+ * @param cancels tasks of earlier fires to cancel; this plan may have created some of them
  * @param cursor every nominal time up to and including it is decided
- * @param lookAt when there is more to decide or to settle; null means never
- * @param missed how many of the nominal times nobody had planned in time
+ * @param planAt when there is more to decide or to settle; null means never
+ * @param missed the number of nominal times that were not planned in time
  */
 public record FirePlan(
-    List<Fire> fires, List<Cancel> cancels, Instant cursor, @Nullable Instant lookAt, int missed) {
+    List<Decision> decisions,
+    List<Cancel> cancels,
+    Instant cursor,
+    @Nullable Instant planAt,
+    int missed) {
 
-  /** A fire becomes a task that long before it is due. */
+  /** A nominal time becomes a task this long before it is due. */
   public static final Duration HORIZON = Duration.ofSeconds(30);
 
-  /** What is later than this was missed. */
+  /** A nominal time that is later than this was missed. */
   public static final Duration GRACE = Duration.ofSeconds(60);
 
   public FirePlan {
-    fires = List.copyOf(fires);
+    decisions = List.copyOf(decisions);
     cancels = List.copyOf(cancels);
   }
 
-  /** What becomes of one nominal time. */
-  public sealed interface Fire {
+  /** What to do about one nominal time. */
+  public sealed interface Decision {
     NominalTime time();
 
-    /** A task. */
-    record Made(NominalTime time, TaskId task, Instant dueAt) implements Fire {}
+    record Create(NominalTime time, TaskId task, Instant dueAt) implements Decision {}
 
-    record Skipped(NominalTime time, SkipReason reason) implements Fire {}
+    record Skip(NominalTime time, SkipReason reason) implements Decision {}
   }
 
   /**
-   * Makes room.
+   * Cancels the task of an earlier fire.
    *
-   * @param by the task that comes instead; if that is not made after all, nothing is cancelled
+   * @param by the task that replaces it; if that is not created, nothing is cancelled
    */
   public record Cancel(TaskId task, TaskId by) {}
 
   /**
-   * A schedule as the planner finds it.
+   * A schedule as the planner reads it.
    *
-   * @param runs nominal times that became tasks so far
-   * @param live its fires whose tasks have not ended, oldest first; backfilled ones count for
-   *     nothing but that they are to be settled
+   * @param runs the number of nominal times that became tasks so far
+   * @param live its fires whose tasks have not ended, oldest first; backfilled ones do not count as
+   *     overlapping, they only have to be settled
    */
   public record State(
       long id,
@@ -63,31 +66,31 @@ public record FirePlan(
       Instant cursor,
       long runs,
       boolean paused,
-      List<OpenFire> live) {
+      List<UnsettledFire> live) {
 
     public State {
       live = List.copyOf(live);
     }
   }
 
-  /** Nothing is decided before then. */
+  /** Decides nothing; the schedule is planned again then. */
   public static FirePlan nothing(Instant cursor, Instant until) {
     return new FirePlan(List.of(), List.of(), cursor, until, 0);
   }
 
-  /** The same, but there is more to settle by then. */
-  public FirePlan lookingBy(Instant time) {
-    return lookAt != null && lookAt.isBefore(time)
+  /** This plan, but the schedule is planned again at this time at the latest. */
+  public FirePlan againBy(Instant time) {
+    return planAt != null && planAt.isBefore(time)
         ? this
-        : new FirePlan(fires, cancels, cursor, time, missed);
+        : new FirePlan(decisions, cancels, cursor, time, missed);
   }
 
   /**
-   * Decides.
+   * Decides the nominal times that are due.
    *
-   * @param most about so many nominal times at once; more wait for the next look
+   * @param limit approximate; further nominal times wait for the next pass
    */
-  public static FirePlan of(State state, Instant now, int most) {
-    return new FirePlanning(state, now, most).plan();
+  public static FirePlan of(State state, Instant now, int limit) {
+    return new FirePlanner(state, now, limit).plan();
   }
 }

@@ -6,15 +6,15 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the planner notes about the fires of a schedule whose tasks have ended.
+ * How the tasks of a schedule's unsettled fires have ended.
  *
- * @param live those whose tasks have not, oldest first
- * @param failuresInARow as it stands now
- * @param pauseReason why the schedule is to be paused; null if it is not
+ * @param live the fires whose tasks have not ended, oldest first
+ * @param failuresInARow including these fires
+ * @param pauseReason why the schedule has to be paused; null if it has not
  */
 public record FireSettlement(
     List<Settled> settled,
-    List<OpenFire> live,
+    List<UnsettledFire> live,
     int completed,
     int failed,
     int cancelled,
@@ -27,12 +27,12 @@ public record FireSettlement(
     DEAD,
     CANCELLED,
     EXPIRED,
-    /** The task was removed before anybody looked. */
+    /** The task was deleted before its end was recorded. */
     GONE
   }
 
   /** A fire, and how its task ended. */
-  public record Settled(OpenFire fire, End end) {}
+  public record Settled(UnsettledFire fire, End end) {}
 
   public FireSettlement {
     settled = List.copyOf(settled);
@@ -40,19 +40,19 @@ public record FireSettlement(
   }
 
   /**
-   * Looks through them, oldest first.
+   * Evaluates the fires, oldest first.
    *
-   * @param failuresInARow so far
+   * @param failuresInARow before these fires
    */
-  public static FireSettlement of(List<OpenFire> open, int failuresInARow, Schedule schedule) {
+  public static FireSettlement of(List<UnsettledFire> open, int failuresInARow, Schedule schedule) {
     List<Settled> settled = new ArrayList<>();
-    List<OpenFire> live = new ArrayList<>();
+    List<UnsettledFire> live = new ArrayList<>();
     int completed = 0;
     int failed = 0;
     int cancelled = 0;
     int inARow = failuresInARow;
     String pauseReason = null;
-    for (OpenFire fire : open) {
+    for (UnsettledFire fire : open) {
       if (fire.isLive()) {
         live.add(fire);
         continue;
@@ -73,7 +73,7 @@ public record FireSettlement(
       }
       if (schedule.pauseAfterFailures() != null && inARow >= schedule.pauseAfterFailures()) {
         pauseReason = inARow + " tasks in a row failed; the last is " + fire.task();
-        inARow = 0; // who resumes it starts anew
+        inARow = 0; // counting restarts when the schedule is resumed
       }
     }
     return new FireSettlement(settled, live, completed, failed, cancelled, inARow, pauseReason);

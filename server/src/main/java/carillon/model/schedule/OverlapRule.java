@@ -2,11 +2,11 @@ package carillon.model.schedule;
 
 import java.util.Optional;
 
-/** What a schedule does when it fires and a task of an earlier fire has not ended. */
+/** What a schedule does if it fires while a task of an earlier fire has not ended. */
 public enum OverlapRule {
   SKIP("skip"),
   ALLOW("allow"),
-  /** One waits; what fires while one waits is skipped. */
+  /** One task waits; further fires are skipped while it waits. */
   QUEUE("queue"),
   CANCEL_PREVIOUS("cancelPrevious");
 
@@ -16,7 +16,7 @@ public enum OverlapRule {
     this.label = label;
   }
 
-  /** As everybody outside is told. */
+  /** The name in the API. */
   public String label() {
     return label;
   }

@@ -16,15 +16,15 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The rule that creates tasks, as it was asked for.
+ * The definition of a schedule: when it fires and which tasks it creates.
  *
- * @param cron either this
- * @param every or this
- * @param startAt nothing fires before; null means from now on
- * @param endAt nothing fires after
- * @param maxRuns so many nominal times become tasks
- * @param pauseAfterFailures it is paused when so many of its tasks in a row have failed
- * @param jitter each fire is late by up to this, always the same for the same nominal time
+ * @param cron null if there is {@code every}
+ * @param every null if there is {@code cron}
+ * @param startAt nothing fires before it; null means from now on
+ * @param endAt nothing fires after it
+ * @param maxRuns the maximum number of nominal times that become tasks
+ * @param pauseAfterFailures the number of consecutive failures that pauses it
+ * @param jitter the maximum delay of a fire; the delay of a nominal time never changes
  */
 public record Schedule(
     String name,
@@ -39,14 +39,14 @@ public record Schedule(
     @Nullable Instant endAt,
     @Nullable Integer maxRuns,
     @Nullable Integer pauseAfterFailures,
-    Made task) {
+    TaskTemplate task) {
 
   /**
-   * What its tasks are; what is null follows the type.
+   * The tasks that it creates; null fields come from the type.
    *
    * @param payload JSON text, byte for byte
    */
-  public record Made(
+  public record TaskTemplate(
       String type,
       @Nullable String key,
       @Nullable Integer priority,
@@ -55,29 +55,29 @@ public record Schedule(
       @Nullable RetryPolicy retry) {}
 
   /**
-   * All its nominal times, whether it has begun or ended.
+   * All nominal times of its rule, also before its start and after its end.
    *
-   * @param anchor what intervals count from
+   * @param anchor the start of intervals
    */
   public Timetable timetable(Instant anchor) {
     return switch (recurrence()) {
-      case Recurrence.Reading.Good(var recurrence) -> recurrence.timetable(zone, dst, anchor);
-      case Recurrence.Reading.Refused(_, var message) ->
+      case Recurrence.Reading.Valid(var recurrence) -> recurrence.timetable(zone, dst, anchor);
+      case Recurrence.Reading.Invalid(_, var message) ->
           throw new IllegalStateException("schedule " + name + ": " + message);
     };
   }
 
-  /** Refused only if another version of Carillon accepted what this one does not. */
+  /** Invalid only if another version of Carillon accepted a rule that this one does not. */
   public Recurrence.Reading recurrence() {
     return every == null
         ? Recurrence.read(Objects.requireNonNull(cron), name)
-        : new Recurrence.Reading.Good(new Every(every));
+        : new Recurrence.Reading.Valid(new Every(every));
   }
 
   /**
-   * With the secrets of the target that it had before, where this one has hidden ones.
+   * Replaces hidden secrets of the target by those of the target before.
    *
-   * @throws HiddenValues.Unknown if it has none
+   * @throws HiddenValues.Unknown if the target before has no such secret
    */
   public Schedule keeping(@Nullable Target before) {
     Target target = HiddenValues.keep("target", task.target(), before);
@@ -97,15 +97,16 @@ public record Schedule(
         endAt,
         maxRuns,
         pauseAfterFailures,
-        new Made(task.type(), task.key(), task.priority(), task.payload(), target, task.retry()));
+        new TaskTemplate(
+            task.type(), task.key(), task.priority(), task.payload(), target, task.retry()));
   }
 
-  /** A task of this schedule. */
+  /** A task created by the schedule's own rule. */
   public NewTask taskDue(Instant dueAt) {
     return taskDue(dueAt, overlap, task.payload());
   }
 
-  /** The same, but not by the schedule's own rule, or with something else to do. */
+  /** A task with another overlap rule or payload. */
   public NewTask taskDue(Instant dueAt, OverlapRule overlap, @Nullable String payload) {
     return new NewTask(
         task.type(),

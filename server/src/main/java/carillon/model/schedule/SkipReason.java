@@ -5,11 +5,11 @@ public enum SkipReason {
   /** A task of an earlier fire had not ended. */
   OVERLAP("overlap"),
   PAUSED("paused"),
-  /** It was missed, and the schedule's catch-up rule does not make up for it. */
+  /** It was missed, and the schedule's catch-up rule does not include it. */
   WINDOW("window"),
-  /** Its local time does not exist that day. */
+  /** Its local time does not exist on that day. */
   DST_GAP("dstGap"),
-  /** The schedule had come to its end. */
+  /** The schedule had ended. */
   ENDED("ended");
 
   private final String label;
@@ -18,7 +18,7 @@ public enum SkipReason {
     this.label = label;
   }
 
-  /** As everybody outside is told. */
+  /** The name in the API. */
   public String label() {
     return label;
   }

@@ -13,14 +13,14 @@ import java.util.Set;
 import java.util.regex.Pattern;
 
 /**
- * Which addresses deliveries may reach: public ones, and what the operator allows beyond them.
+ * The addresses that deliveries may connect to: public ones, and those that the operator allows.
  *
- * <p>What is not public is listed below, from the IANA special-purpose registries. Of IPv6, only
- * global unicast is public; prefixes that embed an IPv4 address are not, because they would carry a
- * denied address past the IPv4 list.
+ * <p>Ranges that are not public are listed below, from the IANA special-purpose registries. Of
+ * IPv6, only global unicast is public; prefixes that embed an IPv4 address are not, because they
+ * would bypass the IPv4 list.
  *
- * <p>The metadata services of clouds hand out the machine's credentials. They are reached only if
- * the operator names the very address: neither a range nor a host name opens them by accident.
+ * <p>The metadata services of clouds hand out the machine's credentials. They are allowed only if
+ * the operator lists their exact address: neither a range nor a host name allows them by accident.
  */
 public final class AddressRules {
 
@@ -40,7 +40,7 @@ public final class AddressRules {
           "10.0.0.0/8",
           "100.64.0.0/10",
           "127.0.0.0/8",
-          "168.63.129.16/32", // Azure's WireServer: a public address by its number only
+          "168.63.129.16/32", // Azure's WireServer, in a public range
           "169.254.0.0/16",
           "172.16.0.0/12",
           "192.0.0.0/24",
@@ -53,7 +53,7 @@ public final class AddressRules {
           "224.0.0.0/4",
           "240.0.0.0/4",
           // All but 2000::/3: unspecified, loopback, NAT64, discard, segment routing, unique and
-          // link local, multicast, and what nobody has been given yet.
+          // link local, multicast, and unassigned.
           "::/3",
           "4000::/2",
           "8000::/1",
@@ -99,9 +99,9 @@ public final class AddressRules {
   }
 
   /**
-   * Allows what is public and the given CIDR ranges, addresses and host names.
+   * Allows public addresses and the given CIDR ranges, addresses and host names.
    *
-   * @throws IllegalArgumentException if an entry is none of these; the message says which and why
+   * @throws IllegalArgumentException if an entry is invalid; the message names it and the reason
    */
   public static AddressRules of(List<String> allowTargets) {
     List<Range> ranges = new ArrayList<>();
@@ -122,7 +122,7 @@ public final class AddressRules {
     return new AddressRules(ranges, hosts);
   }
 
-  /** These rules, and everything on this machine. */
+  /** These rules plus all loopback addresses. */
   public AddressRules withLoopback() {
     List<Range> ranges = new ArrayList<>(allowed);
     ranges.addAll(LOOPBACK);
@@ -143,33 +143,33 @@ public final class AddressRules {
     return !isScoped(plain) && NOT_PUBLIC.stream().noneMatch(range -> range.contains(plain));
   }
 
-  /** Whether a host that resolved to this address may be dialled there. */
+  /** Whether deliveries to this host may connect to this address, which it resolved to. */
   public boolean allows(String host, InetAddress address) {
     return allows(address) || (allowsHost(host) && !isMetadata(withoutMapping(address)));
   }
 
   /**
-   * Whether the operator named this very address, and not only a range that contains it. Written
-   * with a prefix it is a range, even of one address: so {@code ::1/128}, the default, names none.
+   * Whether the operator listed this exact address, and not only a range that contains it. An entry
+   * with a prefix is always a range: {@code ::1/128}, the default, names no address.
    */
   public boolean names(InetAddress address) {
     InetAddress plain = withoutMapping(address);
     return allowed.stream().anyMatch(range -> range.isAddress() && range.contains(plain));
   }
 
-  /** Whether the address is that of a metadata service, or carries it through a translator. */
+  /** Whether this is the address of a metadata service, or embeds one. */
   private static boolean isMetadata(InetAddress plain) {
     return METADATA.stream().anyMatch(range -> range.contains(plain))
         || EmbeddedAddress.in(plain).stream()
             .anyMatch(inner -> METADATA.stream().anyMatch(range -> range.contains(inner)));
   }
 
-  /** Whether the operator named this host: then it may resolve to whatever is no metadata. */
+  /** Whether the operator listed this host, which may then resolve to anything but metadata. */
   public boolean allowsHost(String host) {
     return allowedHosts.contains(normalised(host));
   }
 
-  /** Names are compared in lower case and without the dot that may end them. */
+  /** Names are compared in lower case and without a trailing dot. */
   static String normalised(String host) {
     String lower = host.toLowerCase(Locale.ROOT);
     return lower.endsWith(".") ? lower.substring(0, lower.length() - 1) : lower;
@@ -179,12 +179,12 @@ public final class AddressRules {
     return HOST_NAME.matcher(normalised).matches() && !endsInNumber(normalised);
   }
 
-  /** Whether a resolver may read the host as an IPv4 address, in whatever notation. */
+  /** Whether a resolver may take the host for an IPv4 address in some notation. */
   static boolean endsInNumber(String normalised) {
     return ENDS_IN_NUMBER.matcher(normalised).matches();
   }
 
-  /** Whether the host is an IPv4 address in the one notation that everybody reads alike. */
+  /** Whether the host is an IPv4 address in the only unambiguous notation. */
   static boolean isDottedQuad(String host) {
     return DOTTED_QUAD.matcher(host).matches();
   }
@@ -213,7 +213,7 @@ public final class AddressRules {
   /**
    * The addresses that share their first {@code bits} bits with {@code network}.
    *
-   * @param isAddress whether it was written as one address, without the length of a prefix
+   * @param isAddress whether it was written as a single address, without a prefix length
    */
   private record Range(InetAddress network, int bits, boolean isAddress) {
 
@@ -222,33 +222,33 @@ public final class AddressRules {
     static Range parse(String text) {
       var cidr = CIDR.matcher(text);
       if (!cidr.matches()) {
-        throw bad(text, "write it as 10.0.0.0/8 or fd00::/8");
+        throw invalid(text, "write it as 10.0.0.0/8 or fd00::/8");
       }
       InetAddress network = address(text, cidr.group(1));
       int width = network.getAddress().length * 8;
       int bits = cidr.group(2) == null ? width : Integer.parseInt(cidr.group(2));
       if (bits > width) {
-        throw bad(text, "the prefix is longer than the address, which has " + width + " bits");
+        throw invalid(text, "the prefix is longer than the address, which has " + width + " bits");
       }
       var range = new Range(network, bits, cidr.group(2) == null);
       if (!range.hasOnlyPrefix()) {
-        throw bad(text, "the address has bits set beyond its prefix");
+        throw invalid(text, "the address has bits set beyond its prefix");
       }
       return range;
     }
 
     private static InetAddress address(String text, String literal) {
       if (!literal.contains(":") && !isDottedQuad(literal)) {
-        throw bad(text, "write IPv4 addresses as four decimal numbers");
+        throw invalid(text, "write IPv4 addresses as four decimal numbers");
       }
       try {
         return InetAddress.ofLiteral(literal);
       } catch (IllegalArgumentException e) {
-        throw bad(text, "it is not an address");
+        throw invalid(text, "it is not an address");
       }
     }
 
-    private static IllegalArgumentException bad(String text, String why) {
+    private static IllegalArgumentException invalid(String text, String why) {
       return new IllegalArgumentException(
           "allowed target \"%s\" is not a range of addresses: %s".formatted(Echo.of(text), why));
     }

@@ -12,12 +12,12 @@ public record BrokerName(Kind kind, String cluster) implements Comparable<Broker
 
   private static final Pattern CLUSTER = Pattern.compile("[a-z0-9][a-z0-9-]{0,39}");
 
-  /** What speaks there. */
+  /** The kind of broker. */
   public enum Kind {
     KAFKA,
     RABBITMQ;
 
-    /** As everybody outside writes it. */
+    /** The name in the API. */
     public String text() {
       return name().toLowerCase(Locale.ROOT);
     }
@@ -27,12 +27,12 @@ public record BrokerName(Kind kind, String cluster) implements Comparable<Broker
     }
   }
 
-  /** Whether a cluster can be registered under this name. */
+  /** Whether this is a valid name of a cluster. */
   public static boolean isCluster(String name) {
     return CLUSTER.matcher(name).matches();
   }
 
-  /** Empty if this is the name of no broker that there could be. */
+  /** Empty if the text is not a valid broker name. */
   public static Optional<BrokerName> parse(String text) {
     int slash = text.indexOf('/');
     if (slash < 0 || !isCluster(text.substring(slash + 1))) {

@@ -10,9 +10,9 @@ import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
 /**
- * Which topics, exchanges and queues a task may be sent to.
+ * Validates broker targets.
  *
- * @param registered the clusters that the operator has named
+ * @param registered the clusters that the operator has configured
  */
 public record BrokerTargetRules(Set<BrokerName> registered) {
 
@@ -30,13 +30,13 @@ public record BrokerTargetRules(Set<BrokerName> registered) {
     registered = Set.copyOf(registered);
   }
 
-  /** The cluster that is meant where none is named: there is exactly one of its kind. */
+  /** The default cluster: the only one of its kind, if there is exactly one. */
   public Optional<String> onlyCluster(BrokerName.Kind kind) {
     List<BrokerName> all = registered.stream().filter(name -> name.kind() == kind).toList();
     return all.size() == 1 ? Optional.of(all.getFirst().cluster()) : Optional.empty();
   }
 
-  /** The clusters that a tenant with these grants may name, for people. */
+  /** The clusters that a tenant with these grants may use, for a message. */
   public String choice(BrokerName.Kind kind, Grants grants) {
     String names =
         new TreeSet<>(registered)
@@ -48,11 +48,11 @@ public record BrokerTargetRules(Set<BrokerName> registered) {
       return "name one of: " + names;
     }
     return registered.stream().anyMatch(name -> name.kind() == kind)
-        ? "this tenant may publish to none; an admin grants it with the tenant's publish"
-        : "none is registered; the operator does so with --" + kind.text() + " NAME=...";
+        ? "this tenant may not publish to any; an admin grants it with the tenant's publish"
+        : "none is registered; the operator adds one with --" + kind.text() + " NAME=...";
   }
 
-  /** Everything that is wrong; empty if the target may be stored. */
+  /** All errors; empty if the target is valid. */
   public List<HttpTargetRules.Problem> check(Target.Broker target, Grants grants) {
     List<HttpTargetRules.Problem> problems = new ArrayList<>();
     switch (target) {
@@ -99,7 +99,7 @@ public record BrokerTargetRules(Set<BrokerName> registered) {
     checkName("exchange", target.exchange(), EXCHANGE_BYTES, problems);
     checkName("routingKey", target.routingKey(), NAME_BYTES, problems);
     if (target.exchange().isEmpty() && target.routingKey().isEmpty()) {
-      problems.add(problem("routingKey", INVALID, "must be a queue where there is no exchange"));
+      problems.add(problem("routingKey", INVALID, "must be a queue if there is no exchange"));
     }
   }
 

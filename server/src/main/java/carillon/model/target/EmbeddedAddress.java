@@ -33,7 +33,7 @@ final class EmbeddedAddress {
       found.add(at(bytes, 2, 3, 4, 5, 0));
     } else if (startsWith(bytes, 0x20, 0x01, 0x00, 0x00)) {
       found.add(at(bytes, 4, 5, 6, 7, 0)); // the Teredo server
-      found.add(at(bytes, 12, 13, 14, 15, 0xff)); // the client, every bit turned
+      found.add(at(bytes, 12, 13, 14, 15, 0xff)); // the client, with all bits inverted
     }
     if ((bytes[8] & 0xfd) == 0 && bytes[9] == 0 && (bytes[10] & 0xff) == 0x5e && bytes[11] == -2) {
       found.add(at(bytes, 12, 13, 14, 15, 0)); // ISATAP
@@ -50,12 +50,12 @@ final class EmbeddedAddress {
     return true;
   }
 
-  private static InetAddress at(byte[] bytes, int a, int b, int c, int d, int turned) {
+  private static InetAddress at(byte[] bytes, int a, int b, int c, int d, int mask) {
     byte[] four = {
-      (byte) (bytes[a] ^ turned),
-      (byte) (bytes[b] ^ turned),
-      (byte) (bytes[c] ^ turned),
-      (byte) (bytes[d] ^ turned)
+      (byte) (bytes[a] ^ mask),
+      (byte) (bytes[b] ^ mask),
+      (byte) (bytes[c] ^ mask),
+      (byte) (bytes[d] ^ mask)
     };
     try {
       return InetAddress.getByAddress(four);

@@ -6,32 +6,32 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * To which places of which brokers a tenant may publish.
+ * The topics, exchanges and queues that a tenant may publish to.
  *
- * @param all null means everywhere
+ * @param all null means all of them
  */
 public record Grants(@Nullable List<Grant> all) {
 
   public static final Grants EVERYWHERE = new Grants(null);
   public static final Grants NOWHERE = new Grants(List.of());
 
-  /** How many a tenant may have. */
-  public static final int MOST = 100;
+  /** Per tenant. */
+  public static final int MAX = 100;
 
-  /** What a grant looks like, for people. */
+  /** The syntax of a grant, for messages. */
   public static final String RULE =
       "kafka/CLUSTER/TOPIC or rabbitmq/CLUSTER/EXCHANGE-OR-QUEUE, where * stands for any text";
 
   private static final int MAX_CHARACTERS = 300;
 
   /**
-   * Some places of one broker.
+   * Topics, exchanges or queues of one broker.
    *
-   * @param place a name in which {@code *} stands for any text
+   * @param place a name in which {@code *} matches any text
    */
   public record Grant(BrokerName broker, String place) {
 
-    /** Empty if this is not how a grant is written. */
+    /** Empty if the text is not a grant. */
     public static Optional<Grant> parse(String text) {
       int end = text.indexOf('/', text.indexOf('/') + 1);
       if (end < 0
@@ -48,7 +48,7 @@ public record Grants(@Nullable List<Grant> all) {
       return broker.text() + "/" + place;
     }
 
-    /** By parts, not by a pattern: many stars would take a pattern very long to refuse. */
+    /** Compares part by part, because a regex with many stars may backtrack for very long. */
     boolean covers(String name) {
       String[] parts = place.split(Pattern.quote("*"), -1);
       if (parts.length == 1) {
@@ -75,7 +75,7 @@ public record Grants(@Nullable List<Grant> all) {
     all = all == null ? null : List.copyOf(all);
   }
 
-  /** Whether anything at all of this broker is granted. */
+  /** Whether anything of this broker is granted. */
   public boolean reach(BrokerName broker) {
     return all == null || all.stream().anyMatch(grant -> grant.broker().equals(broker));
   }

@@ -10,8 +10,8 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The secrets of targets: values that are stored and sent, and shown to nobody. In their place
- * stands {@value #TEXT}; a change that sends this back keeps the stored value.
+ * Hides the secrets of targets: values that are stored and sent, but shown as {@value #TEXT}. A
+ * change that sends this text back keeps the stored value.
  */
 public final class HiddenValues {
 
@@ -22,8 +22,8 @@ public final class HiddenValues {
 
   private HiddenValues() {}
 
-  /** Thrown by a change that would keep a value which is not there. */
-  @SuppressWarnings("serial") // it never leaves the process
+  /** Thrown by a change that keeps a value that is not stored. */
+  @SuppressWarnings("serial") // never serialized
   public static final class Unknown extends RuntimeException {
 
     private final List<HttpTargetRules.Problem> problems;
@@ -33,13 +33,13 @@ public final class HiddenValues {
       this.problems = List.copyOf(problems);
     }
 
-    /** What is wrong with which field. */
+    /** One for each field. */
     public List<HttpTargetRules.Problem> problems() {
       return problems;
     }
   }
 
-  /** The target as it may be shown. */
+  /** The target with its secrets hidden. */
   public static Target in(Target target) {
     if (!(target instanceof Target.Http http)) {
       return target;
@@ -55,13 +55,13 @@ public final class HiddenValues {
         http.timeout());
   }
 
-  /** Whether a value is missing because it was hidden. */
+  /** Whether a value of the target is hidden. */
   public static boolean areIn(@Nullable Target target) {
     return target instanceof Target.Http http
         && (http.headers().containsValue(TEXT) || SecretUrl.hasHidden(http.url()));
   }
 
-  /** The names of what is missing, for a message: headers, and the URL. */
+  /** The names of headers with hidden values, and "url", for a message. */
   public static List<String> namesIn(Target.Http target) {
     List<String> names = new ArrayList<>();
     target.headers().forEach((name, value) -> addIf(value.equals(TEXT), name, names));
@@ -77,11 +77,11 @@ public final class HiddenValues {
   }
 
   /**
-   * The target with the stored values in the place of hidden ones.
+   * The target with hidden values replaced by the stored ones.
    *
-   * @param field what the target is called, such as "target" or "onDead"
-   * @param stored what there is; null if there is nothing
-   * @throws Unknown if a value is not there, or was given for another host
+   * @param field the name of the target, such as "target" or "onDead"
+   * @param stored null if there is none
+   * @throws Unknown if a value is not stored, or is stored for another host
    */
   public static @Nullable Target keep(
       String field, @Nullable Target wanted, @Nullable Target stored) {
@@ -89,17 +89,18 @@ public final class HiddenValues {
       return wanted;
     }
     Target.Http before = stored instanceof Target.Http known ? known : null;
-    // Otherwise a client that may change a target could send its secrets to a host of their own.
-    boolean isSamePlace = before != null && origin(http.url()).equals(origin(before.url()));
-    Filling filling = new Filling(field + "/http/", isSamePlace ? before : null, before != null);
-    Target.Http filled = filling.fill(http);
-    if (!filling.problems.isEmpty()) {
-      throw new Unknown(filling.problems);
+    // Otherwise a client that may change a target could send its secrets to a host of its own.
+    boolean isSameOrigin = before != null && origin(http.url()).equals(origin(before.url()));
+    Restorer restorer =
+        new Restorer(field + "/http/", isSameOrigin ? before : null, before != null);
+    Target.Http restored = restorer.restore(http);
+    if (!restorer.problems.isEmpty()) {
+      throw new Unknown(restorer.problems);
     }
-    return filled;
+    return restored;
   }
 
-  /** The target with those stored values that are there and were given for the same host. */
+  /** The target with hidden values replaced where they are stored for the same host. */
   public static @Nullable Target keepKnown(@Nullable Target wanted, @Nullable Target stored) {
     if (!(wanted instanceof Target.Http http)
         || !(stored instanceof Target.Http before)
@@ -107,7 +108,7 @@ public final class HiddenValues {
         || !origin(http.url()).equals(origin(before.url()))) {
       return wanted;
     }
-    return new Filling("", before, true).fill(http);
+    return new Restorer("", before, true).restore(http);
   }
 
   private static String origin(String url) {
@@ -118,8 +119,8 @@ public final class HiddenValues {
         .orElse(url);
   }
 
-  /** Puts stored values into one target and notes which are not there. */
-  private static final class Filling {
+  /** Replaces the hidden values of one target and collects those that are not stored. */
+  private static final class Restorer {
 
     private final String at;
     private final Target.@Nullable Http before;
@@ -127,15 +128,15 @@ public final class HiddenValues {
     private final List<HttpTargetRules.Problem> problems = new ArrayList<>();
 
     /**
-     * @param hasOther whether there is a target, perhaps for another host
+     * @param hasOther whether a target is stored, perhaps for another host
      */
-    Filling(String at, Target.@Nullable Http before, boolean hasOther) {
+    Restorer(String at, Target.@Nullable Http before, boolean hasOther) {
       this.at = at;
       this.before = before;
       this.hasOther = hasOther;
     }
 
-    Target.Http fill(Target.Http http) {
+    Target.Http restore(Target.Http http) {
       Map<String, String> headers = new LinkedHashMap<>();
       Set<String> secret = new LinkedHashSet<>(http.secretHeaders());
       http.headers()
@@ -144,14 +145,14 @@ public final class HiddenValues {
                 String kept = value.equals(TEXT) ? stored(name) : value;
                 headers.put(name, kept == null ? TEXT : kept);
                 if (value.equals(TEXT)) {
-                  secret.add(name); // it stays one, whatever else the change says
-                  note(kept, "headers/" + name);
+                  secret.add(name); // it stays secret, whatever else changes
+                  check(kept, "headers/" + name);
                 }
               });
       String url = http.url();
       if (SecretUrl.hasHidden(url)) {
         String kept = before == null ? null : SecretUrl.restored(url, before.url());
-        note(kept, "url");
+        check(kept, "url");
         url = kept == null ? url : kept;
       }
       secret.removeIf(SecretNames::isHeader);
@@ -172,7 +173,7 @@ public final class HiddenValues {
           .orElse(null);
     }
 
-    private void note(@Nullable String kept, String field) {
+    private void check(@Nullable String kept, String field) {
       if (kept == null) {
         String why =
             before == null && hasOther

@@ -14,11 +14,10 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What an HTTP target may look like. Asks no resolver: what a name resolves to is vetted by every
- * attempt.
+ * Validates HTTP targets. Does not resolve names: the addresses are vetted by every attempt.
  *
- * @param requiresTls whether only https is taken
- * @param ownPorts which ports of this machine are no targets
+ * @param requiresTls whether only https is allowed
+ * @param ownPorts ports of this machine that are not allowed
  */
 public record HttpTargetRules(AddressRules addresses, boolean requiresTls, OwnPorts ownPorts) {
 
@@ -32,7 +31,9 @@ public record HttpTargetRules(AddressRules addresses, boolean requiresTls, OwnPo
 
   private static final Pattern TOKEN = Pattern.compile("[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}");
 
-  /** What frames the message, what we say ourselves, and what cloud metadata services ask for. */
+  /**
+   * Headers that frame the message, that Carillon sets, or that cloud metadata services require.
+   */
   private static final Set<String> RESERVED =
       Set.of(
           "host",
@@ -63,11 +64,11 @@ public record HttpTargetRules(AddressRules addresses, boolean requiresTls, OwnPo
           "x-google-metadata",
           "x-aliyun-");
 
-  /** Names that mean something else on every network. */
+  /** Names that resolve differently on every network. */
   private static final List<String> LOCAL_SUFFIXES =
       List.of(".internal", ".local", ".localdomain", ".lan", ".home.arpa");
 
-  /** Databases, brokers and control planes, which do not speak HTTP or should not hear it. */
+  /** Databases, brokers and control planes, which must not receive our requests. */
   private static final Set<Integer> DENIED_PORTS =
       Set.of(
           1433, 1521, 2049, 2181, 2375, 2376, 2379, 2380, 3306, 3389, 4369, 5432, 5671, 5672, 5984,
@@ -75,9 +76,9 @@ public record HttpTargetRules(AddressRules addresses, boolean requiresTls, OwnPo
           27018, 27019);
 
   /**
-   * One thing that is wrong with a target.
+   * One error in a target.
    *
-   * @param field which part, such as "url" or "headers/X-Name"
+   * @param field the invalid part, such as "url" or "headers/X-Name"
    * @param code for programs
    * @param message for people
    */
@@ -87,13 +88,13 @@ public record HttpTargetRules(AddressRules addresses, boolean requiresTls, OwnPo
     this(addresses, false, new OwnPorts());
   }
 
-  /** Whether an attempt may dial this address, which the target's host is or resolved to. */
+  /** Whether an attempt may connect to this address of the target's host. */
   public boolean mayDial(TargetUrl url, InetAddress address) {
     boolean isOwn = address.isLoopbackAddress() && ownPorts.contains(url.port());
     return addresses.allows(url.host(), address) && (!isOwn || isNamed(url));
   }
 
-  /** Everything that is wrong; empty if the target may be registered. */
+  /** All errors; empty if the target is valid. */
   public List<Problem> check(Target.Http target) {
     List<Problem> problems = new ArrayList<>();
     checkUrl(target.url()).ifPresent(problems::add);
@@ -103,7 +104,7 @@ public record HttpTargetRules(AddressRules addresses, boolean requiresTls, OwnPo
     return problems;
   }
 
-  /** What is wrong with the URL, if anything. Asked again by whoever delivers to it. */
+  /** The first error in the URL. Checked again by every delivery. */
   public Optional<Problem> checkUrl(String url) {
     if (url.length() > TargetUrl.MAX_LENGTH) {
       return urlProblem(
@@ -114,12 +115,12 @@ public record HttpTargetRules(AddressRules addresses, boolean requiresTls, OwnPo
         .orElseGet(() -> explain(url));
   }
 
-  /** Whether the method carries the payload. */
+  /** Whether requests with this method have a body. */
   public static boolean sendsBody(String method) {
     return METHODS_WITH_BODY.contains(method);
   }
 
-  /** Whether a header is ours to set, or nobody's. */
+  /** Whether targets may not set this header. */
   public static boolean isReserved(String header) {
     String name = header.toLowerCase(Locale.ROOT);
     return RESERVED.contains(name) || RESERVED_PREFIXES.stream().anyMatch(name::startsWith);
@@ -167,8 +168,8 @@ public record HttpTargetRules(AddressRules addresses, boolean requiresTls, OwnPo
   }
 
   /**
-   * Whether the operator named this very host or address. A range says which network may be
-   * reached, not that every database in it is a target.
+   * Whether the operator allowed this host or address by name. A range allows a network, but not
+   * every database in it.
    */
   private boolean isNamed(TargetUrl url) {
     return addresses.allowsHost(url.host())
@@ -176,7 +177,7 @@ public record HttpTargetRules(AddressRules addresses, boolean requiresTls, OwnPo
         || url.literal().filter(addresses::names).isPresent();
   }
 
-  /** Whether a name that is local everywhere can be reached because the operator said so. */
+  /** Whether the operator allowed this local name. */
   private boolean isReachable(TargetUrl url) {
     return addresses.allowsHost(url.host())
         || (isLocalhost(url.host()) && addresses.allows(InetAddress.getLoopbackAddress()));
@@ -197,7 +198,7 @@ public record HttpTargetRules(AddressRules addresses, boolean requiresTls, OwnPo
     return host.equals("localhost") || host.endsWith(".localhost");
   }
 
-  /** Says why a URL could not be read. Echoes no part of it that may hold a password. */
+  /** Explains why a URL is invalid, without quoting a part that may contain a password. */
   private static Optional<Problem> explain(String url) {
     if (!url.chars().allMatch(c -> c > ' ' && c <= '~' && c != '\\')) {
       return urlProblem(
@@ -251,7 +252,7 @@ public record HttpTargetRules(AddressRules addresses, boolean requiresTls, OwnPo
     Set<String> seen = new HashSet<>();
     for (Map.Entry<String, String> header : headers.entrySet()) {
       String name = header.getKey();
-      // What a header takes on the wire: ": " and the end of the line.
+      // 4 for ": " and the line end.
       bytes += name.length() + header.getValue().length() + 4;
       if (!TOKEN.matcher(name).matches()) {
         problems.add(headerProblem(name, "invalid_header", "this is not a header name"));

@@ -4,9 +4,9 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * The ports of this node and of its database. A target on this machine must not lead there: the
- * node would call itself, with an answer that the tenant can read. Ports become known while a node
- * starts, so this one thing about the rules for targets can change.
+ * The ports of this node and of its database. They are not allowed as targets on this machine: the
+ * node would call itself, and the tenant could read the response. Mutable, because ports become
+ * known while the node starts.
  */
 public final class OwnPorts {
 

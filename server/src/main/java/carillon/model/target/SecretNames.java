@@ -3,12 +3,12 @@ package carillon.model.target;
 import java.util.List;
 
 /**
- * Which names of headers and URL parameters look as if their value were a secret. Rather one too
- * many. The dashboard's {@code target.js} has the same words.
+ * Decides whether the name of a header or URL parameter suggests a secret value; false positives
+ * are harmless. The dashboard's {@code target.js} has the same lists.
  */
 final class SecretNames {
 
-  /** Wherever they stand in a name. */
+  /** Matched anywhere in a name. */
   static final List<String> PARTS =
       List.of(
           "auth",
@@ -31,13 +31,13 @@ final class SecretNames {
           "pwd",
           "passc");
 
-  /** Too short to be looked for inside of words: X-Webhook-Sig is a secret, X-Sigma is none. */
+  /** Too short to be matched inside words: X-Webhook-Sig is secret, X-Sigma is not. */
   static final List<String> WORDS = List.of("sig", "pass", "pw", "pin", "sid", "sas");
 
-  /** Of parameters only: OAuth's code is a secret, X-Country-Code is none. */
+  /** For parameters only: OAuth's code is secret, X-Country-Code is not. */
   static final List<String> PARAMETERS = List.of("code");
 
-  /** Of ASCII letters, those with which a part or a word begins: most letters of a name do not. */
+  /** The first letters of all parts and words, to skip most positions of a name quickly. */
   private static final boolean[] BEGINNINGS = beginnings();
 
   private SecretNames() {}
@@ -63,7 +63,7 @@ final class SecretNames {
   }
 
   static boolean isParameter(String name) {
-    // What is encoded may be anything.
+    // An encoded name may be any name.
     return name.indexOf('%') >= 0
         || isHeader(name)
         || PARAMETERS.stream().anyMatch(name::equalsIgnoreCase);
@@ -96,7 +96,7 @@ final class SecretNames {
     return false;
   }
 
-  /** Between words, as in X-Webhook-Sig, webhook_sig and webhookSig. */
+  /** A word boundary, as in X-Webhook-Sig, webhook_sig and webhookSig. */
   private static boolean isBoundary(char before, char after) {
     return !Character.isLetter(before)
         || !Character.isLetter(after)

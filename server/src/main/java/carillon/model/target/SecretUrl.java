@@ -5,14 +5,14 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The URL of a target without its secrets: user info, and the values of parameters whose name looks
- * secret, in the query and in the path. Those in the path itself nobody can tell from other words.
+ * Hides the secrets of a target's URL: user info, and the values of query and path parameters whose
+ * names look secret. Secrets in the path itself cannot be recognized.
  */
 public final class SecretUrl {
 
   private SecretUrl() {}
 
-  /** A parameter, and where in the URL its value stands. */
+  /** A parameter and the position of its value in the URL. */
   private record Parameter(String name, int from, int to) {
 
     boolean isSecret() {
@@ -24,10 +24,10 @@ public final class SecretUrl {
     }
   }
 
-  /** As it may be shown. */
+  /** The URL with its secrets hidden. */
   public static String hidden(String url) {
     if (url.indexOf('=') < 0 && url.indexOf('@') < 0) {
-      return url; // nearly always, and every attempt asks
+      return url; // almost always, and every attempt calls this
     }
     String shown = url;
     for (Parameter parameter : parameters(url).reversed()) {
@@ -38,7 +38,7 @@ public final class SecretUrl {
     return withoutUser(shown);
   }
 
-  /** The values that are hidden, as they are sent. */
+  /** The secret values, as they are sent. */
   public static List<String> secrets(String url) {
     return parameters(url).stream()
         .filter(Parameter::isSecret)
@@ -46,16 +46,16 @@ public final class SecretUrl {
         .toList();
   }
 
-  /** Whether a parameter has the value that hidden ones are shown with. */
+  /** Whether the value of a parameter is hidden. */
   static boolean hasHidden(String url) {
     return url.contains(HiddenValues.TEXT)
         && parameters(url).stream().anyMatch(parameter -> parameter.isHiddenIn(url));
   }
 
   /**
-   * The URL with the values that another one has for hidden parameters of the same name.
+   * The URL with hidden values replaced by those of the stored URL's parameters of the same name.
    *
-   * @return null if it has none for one of them
+   * @return null if the stored URL has no value for one of them
    */
   static @Nullable String restored(String url, String stored) {
     List<Parameter> known = parameters(stored);
@@ -103,11 +103,11 @@ public final class SecretUrl {
     return last < host ? url : url.substring(0, host) + HiddenValues.TEXT + url.substring(last);
   }
 
-  /** All of them: after ? and &amp; in the query, and after ; wherever it stands. */
+  /** All parameters: after ? and &amp; in the query, and after ; anywhere. */
   private static List<Parameter> parameters(String url) {
     List<Parameter> found = new ArrayList<>();
     if (url.indexOf('=') < 0) {
-      return found; // nearly always
+      return found; // almost always
     }
     boolean inQuery = false;
     int start = -1;

@@ -1,8 +1,8 @@
 package carillon.model.target;
 
 /**
- * Writes down what an attempt sent, for people who ask later: {@code {"method", "url", "headers"}}
- * as JSON text, without secrets. Every attempt is kept so, and this is why it is written by hand.
+ * Describes the request of an attempt as JSON text without secrets: {@code {"method", "url",
+ * "headers"}}. Written by hand, because it runs for every attempt.
  */
 public final class SentRequest {
 
@@ -20,12 +20,12 @@ public final class SentRequest {
     json.append(",\"headers\":{");
   }
 
-  /** Adds a header, its value only if its name does not look secret. */
+  /** Adds a header; hides its value if its name looks secret. */
   public SentRequest header(String name, String value) {
     return header(name, value, SecretNames.isHeader(name));
   }
 
-  /** Adds a header, its value only if that is no secret. */
+  /** Adds a header; hides its value if it is secret. */
   public SentRequest header(String name, String value, boolean isSecret) {
     if (hasHeaders) {
       json.append(',');
@@ -37,7 +37,6 @@ public final class SentRequest {
     return this;
   }
 
-  /** The JSON. */
   public String text() {
     return json.append("}}").toString();
   }
@@ -48,7 +47,7 @@ public final class SentRequest {
 
   private void quote(String text) {
     json.append('"');
-    int plain = 0; // nearly always all of it
+    int plain = 0; // almost always the whole text
     while (plain < text.length() && isPlain(text.charAt(plain))) {
       plain++;
     }

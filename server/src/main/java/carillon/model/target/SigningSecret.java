@@ -2,7 +2,7 @@ package carillon.model.target;
 
 import java.util.Arrays;
 
-/** The key with which deliveries of a type are signed. Never printed. */
+/** The key that signs the deliveries of a type. Never printed. */
 public final class SigningSecret {
 
   private final byte[] bytes;

@@ -6,20 +6,19 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * What the HTTP statuses mean that a target answers. A status in one of the lists means what the
- * list says; every other one means the usual.
+ * The meaning of HTTP response statuses. Statuses in none of the lists have the default meaning.
  *
  * @param success the task is completed
- * @param retry it may work later
- * @param dead it never will
+ * @param retry the attempt is retried
+ * @param dead the task is dead
  */
 public record StatusRules(List<Range> success, List<Range> retry, List<Range> dead) {
 
-  /** The usual for every status. */
+  /** The default meaning for every status. */
   public static final StatusRules DEFAULT = new StatusRules(List.of(), List.of(), List.of());
 
-  public static final int LOWEST = 100;
-  public static final int HIGHEST = 599;
+  public static final int MIN = 100;
+  public static final int MAX = 599;
 
   public StatusRules {
     success = List.copyOf(success);
@@ -32,7 +31,7 @@ public record StatusRules(List<Range> success, List<Range> retry, List<Range> de
     SUCCESS,
     RETRY,
     DEAD,
-    /** Dead, and so is the target. */
+    /** The task is dead, and the target no longer exists. */
     GONE
   }
 
@@ -43,7 +42,7 @@ public record StatusRules(List<Range> success, List<Range> retry, List<Range> de
     if (isIn(retry, status)) {
       return Meaning.RETRY;
     }
-    return isIn(dead, status) ? Meaning.DEAD : usual(status);
+    return isIn(dead, status) ? Meaning.DEAD : defaultMeaning(status);
   }
 
   private static boolean isIn(List<Range> ranges, int status) {
@@ -55,7 +54,7 @@ public record StatusRules(List<Range> success, List<Range> retry, List<Range> de
     return false;
   }
 
-  private static Meaning usual(int status) {
+  private static Meaning defaultMeaning(int status) {
     return switch (status) {
       case 408, 425, 429 -> Meaning.RETRY;
       case 410 -> Meaning.GONE;
@@ -68,7 +67,7 @@ public record StatusRules(List<Range> success, List<Range> retry, List<Range> de
     };
   }
 
-  /** Some statuses in a row, both ends included. */
+  /** A range of statuses, both ends included. */
   public record Range(int from, int to) {
 
     private static final Pattern HUNDRED = Pattern.compile("([1-5])xx");
@@ -78,7 +77,7 @@ public record StatusRules(List<Range> success, List<Range> retry, List<Range> de
       return new Range(status, status);
     }
 
-    /** Reads {@code 5xx} and {@code 500-503}; empty if it is neither. */
+    /** Parses {@code 5xx} and {@code 500-503}; empty if it is neither. */
     public static Optional<Range> parse(String text) {
       Matcher hundred = HUNDRED.matcher(text);
       if (hundred.matches()) {
@@ -96,13 +95,13 @@ public record StatusRules(List<Range> success, List<Range> retry, List<Range> de
       return from == to;
     }
 
-    /** The first status that is in both, if any is. */
+    /** The first status that is in both ranges, if any. */
     public Optional<Integer> shared(Range other) {
       int first = Math.max(from, other.from);
       return first <= Math.min(to, other.to) ? Optional.of(first) : Optional.empty();
     }
 
-    /** As it is read. */
+    /** In the form that {@link #parse} accepts. */
     @Override
     public String toString() {
       return from % 100 == 0 && to == from + 99 ? from / 100 + "xx" : from + "-" + to;

@@ -7,15 +7,15 @@ import java.util.Optional;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/** Where the attempts of a task go. */
+/** Where the attempts of a task are sent. */
 public sealed interface Target {
 
   /**
    * An HTTP request.
    *
-   * @param secretHeaders names of headers whose values are secrets though they do not look so; as
-   *     they are written in the headers
-   * @param body sent instead of the payload, if there is one
+   * @param secretHeaders headers whose values are secret although their names do not look secret;
+   *     spelled as in {@code headers}
+   * @param body sent instead of the payload
    * @param timeout for the whole attempt; null means the type's
    */
   record Http(
@@ -32,7 +32,7 @@ public sealed interface Target {
       secretHeaders = Set.copyOf(secretHeaders);
     }
 
-    /** Without headers that are marked as secret. */
+    /** A target without headers marked as secret. */
     public Http(
         String url,
         String method,
@@ -42,41 +42,39 @@ public sealed interface Target {
       this(url, method, headers, Set.of(), body, timeout);
     }
 
-    /** Whether the value of this header is shown to nobody. */
+    /** Whether the value of this header is never shown. */
     public boolean isSecret(String header) {
       return secretHeaders.contains(header) || SecretNames.isHeader(header);
     }
 
-    /** Without values: this is a record, and records are easily logged. */
+    /** Without header values, because records are easily logged. */
     @Override
     public String toString() {
       return "Http[" + method + " " + SecretUrl.hidden(url) + "]";
     }
   }
 
-  /** Waits for a worker to come and claim it. */
+  /** A worker claims the task. */
   record Pull() implements Target {}
 
-  /** Completes at once: for trying out and for measuring. */
+  /** The task completes immediately: for trials and measurements. */
   record Discard() implements Target {}
 
-  /** A message to a broker that the operator has registered. */
+  /** A message to a broker that the operator has configured. */
   sealed interface Broker extends Target {
 
     BrokerName broker();
 
     Complete complete();
 
-    /** When nothing more is sent for a while; null means never. */
+    /** Null means no limit. */
     @Nullable DepthLimit depth();
 
-    /**
-     * What tenants are granted: the topic, the exchange, or with the default exchange the queue.
-     */
+    /** What grants name: the topic, the exchange, or with the default exchange the queue. */
     String place();
   }
 
-  /** A record in a topic of Kafka. */
+  /** A record in a Kafka topic. */
   record Kafka(String cluster, String topic, Complete complete, @Nullable DepthLimit depth)
       implements Broker {
 
@@ -115,11 +113,11 @@ public sealed interface Target {
     }
   }
 
-  /** What ends a task that was given to a broker. */
+  /** When a task published to a broker is completed. */
   enum Complete {
-    /** That the broker has confirmed it. */
+    /** When the broker has confirmed the message. */
     ON_PUBLISH("onPublish"),
-    /** That a consumer reports it; a lease runs from the claim on. */
+    /** When a consumer reports the result; a lease runs from the claim. */
     ON_REPORT("onReport");
 
     private final String text;
@@ -128,7 +126,7 @@ public sealed interface Target {
       this.text = text;
     }
 
-    /** As everybody outside writes it. */
+    /** The name in the API. */
     public String text() {
       return text;
     }
@@ -139,9 +137,9 @@ public sealed interface Target {
   }
 
   /**
-   * How many messages may wait in a queue before nothing more is sent to it.
+   * The number of waiting messages at which publishing pauses.
    *
-   * @param of whose: the queue of RabbitMQ, the consumer group of Kafka
+   * @param of the RabbitMQ queue or the Kafka consumer group that is measured
    */
-  record DepthLimit(int most, String of) {}
+  record DepthLimit(int max, String of) {}
 }

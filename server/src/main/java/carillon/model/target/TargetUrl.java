@@ -7,20 +7,21 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * The parts of an HTTP target's URL, read in the one way that registration and delivery share.
+ * The parts of an HTTP target's URL, parsed the same way by validation and delivery.
  *
- * @param host in lower case, without brackets and without the dot that may end it
+ * @param host in lower case, without brackets and without a trailing dot
  * @param path with the query; never empty
- * @param literal the address that the host is, if it is one and not a name
+ * @param literal the host's address, if it is an address and not a name
  */
 public record TargetUrl(
     boolean secure, String host, int port, String path, Optional<InetAddress> literal) {
 
   public static final int MAX_LENGTH = 2048;
 
-  // Narrower than java.net.URI, which takes "http://127.0.0.1#@public.example/" and knows no host
-  // in "http://2130706433/". What is not written here (user info, fragment, backslash, space, zone)
-  // cannot be read differently by whoever comes next.
+  // Stricter than java.net.URI, which accepts "http://127.0.0.1#@public.example/" and finds no host
+  // in "http://2130706433/". Syntax that is not matched here (user info, fragment, backslash,
+  // space,
+  // zone) cannot be interpreted differently by another parser.
   private static final Pattern SHAPE =
       Pattern.compile(
           "(?<scheme>https?)://"
@@ -29,7 +30,7 @@ public record TargetUrl(
               + "(?<path>[/?](?:[a-z0-9._~:/?\\[\\]@!$&'()*+,;=-]++|%[0-9a-f]{2})*+)?",
           Pattern.CASE_INSENSITIVE);
 
-  /** Empty if the text is not a URL of ours; whether it may be reached is for others to say. */
+  /** Empty if the URL is invalid. Does not check whether it is allowed. */
   public static Optional<TargetUrl> parse(String url) {
     Matcher shape = SHAPE.matcher(url);
     if (url.length() > MAX_LENGTH || !shape.matches()) {
@@ -57,7 +58,7 @@ public record TargetUrl(
             literal));
   }
 
-  /** What the Host header says. */
+  /** The value of the Host header. */
   public String authority() {
     String name = host.contains(":") ? "[" + host + "]" : host;
     return port == defaultPort(secure) ? name : name + ":" + port;

@@ -3,9 +3,7 @@ package carillon.model.target;
 import carillon.model.TaskId;
 import java.util.HexFormat;
 
-/**
- * What an attempt tells its target of the trace that it is part of, as W3C Trace Context has it.
- */
+/** The traceparent header of W3C Trace Context. */
 public final class TraceParent {
 
   public static final String HEADER = "traceparent";
@@ -13,15 +11,15 @@ public final class TraceParent {
   private TraceParent() {}
 
   /**
-   * All attempts of a task are one trace, and each is a span of it. Both can be told from what is
-   * known of the attempt, so that nothing has to be kept for it. Should a database have lost what
-   * it had confirmed and count a fence again, two attempts are one span.
+   * The attempts of a task are the spans of one trace. Both ids are derived from the task id and
+   * the fence, so that nothing has to be stored. If a database loses confirmed writes and issues a
+   * fence twice, two attempts share a span.
    */
   public static String of(TaskId id, int fence) {
     var hex = HexFormat.of();
     long high = id.value().getMostSignificantBits();
     long low = id.value().getLeastSignificantBits();
-    // Never zero, which no span may be: the variant of an id stands in the first bits of low.
+    // Never zero, which would be invalid: the first bits of low are the UUID variant.
     long span = low + fence;
     return "00-"
         + hex.toHexDigits(high)

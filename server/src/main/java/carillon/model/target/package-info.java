@@ -1,4 +1,4 @@
-/** Where attempts go: HTTP targets and brokers, what they may be, and their secrets. */
+/** Targets of attempts: HTTP and brokers, the rules for them, and their secrets. */
 @NullMarked
 package carillon.model.target;
 

@@ -190,7 +190,7 @@ public final class AuditDetail {
     node.put("maxRuns", schedule.maxRuns());
     node.put("pauseAfterFailures", schedule.pauseAfterFailures());
     node.put("paused", isPaused);
-    Schedule.Made task = schedule.task();
+    Schedule.TaskTemplate task = schedule.task();
     node.put("type", task.type());
     node.put("key", task.key());
     node.put("priority", task.priority());

@@ -25,7 +25,7 @@ final class BrokerJson {
     inner.put("complete", target.complete().text());
     Target.DepthLimit depth = target.depth();
     if (depth != null) {
-      inner.put("maxDepth", depth.most());
+      inner.put("maxDepth", depth.max());
       inner.put(target instanceof Target.Kafka ? "group" : "queue", depth.of());
     }
     return node;

@@ -375,7 +375,7 @@ public final class BackfillSteps {
     }
     tasks.createFired(tx, fired);
     skipped.keySet().retainAll(recorded);
-    SkipCounters.takeBack(tx, schedule.id(), skipped.values());
+    SkipCounters.subtract(tx, schedule.id(), skipped.values());
     return fired.size();
   }
 }

@@ -22,22 +22,23 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads what became of a schedule's nominal times. However many there are, and however few of them
- * are wanted, a query looks at a bounded number.
+ * Reads the recorded fires of schedules. Every query reads a bounded number of fires, however many
+ * there are and however few match.
  */
 final class FireHistory {
 
-  /** How many fires one page looks at before it ends early. */
-  static final int PAGE_REACH = 10_000;
+  /** A page ends early after reading this many fires. */
+  static final int MAX_READ_PER_PAGE = 10_000;
 
-  /** How far back the latest of some kind is looked for. */
-  private static final int LATEST_REACH = 1_000;
+  /** The latest run and the latest outcome are searched among this many fires. */
+  private static final int MAX_READ_FOR_LATEST = 1_000;
 
   private static final Instant FIRST = Instant.parse("0001-01-01T00:00:00Z");
 
   private FireHistory() {}
 
-  // Fenced off, so that each task is looked up: a join may read all of the tenant.
+  // OFFSET 0 is an optimization fence: each task is looked up, while a join may read all tasks of
+  // the tenant.
   private static final String WITH_TASK =
       """
       LEFT JOIN LATERAL (
@@ -50,8 +51,8 @@ final class FireHistory {
       ) t ON true\
       """;
 
-  // The last one that the inner part has reached always comes out, to say where the next page goes
-  // on.
+  // The last fire that the inner query reads is always returned, because the next page continues
+  // there.
   private static final String PAGE =
       """
       /* FireHistory.list */
@@ -80,40 +81,40 @@ final class FireHistory {
   static final String PAGE_OF_TASKS = PAGE.replace("{outcome}", "f.task IS NOT NULL");
   static final String PAGE_OF_SKIPPED = PAGE.replace("{outcome}", "f.task IS NULL");
 
-  private record Reached(RecordedFire fire, boolean matches, boolean isEnd) {}
+  private record Row(RecordedFire fire, boolean matches, boolean isEnd) {}
 
   /** Newest first. */
-  static Page<RecordedFire, RecordedFire.Moment> list(
+  static Page<RecordedFire, RecordedFire.Position> list(
       Tx tx,
       StoredSchedule schedule,
       RecordedFire.Filter filter,
       int limit,
-      RecordedFire.@Nullable Moment before) {
-    int reach = filter.hasTask() == null ? limit + 1 : Math.max(PAGE_REACH, limit);
-    RecordedFire.Moment end = before == null ? RecordedFire.Moment.END : before;
-    List<Reached> reached =
+      RecordedFire.@Nullable Position before) {
+    int maxRead = filter.hasTask() == null ? limit + 1 : Math.max(MAX_READ_PER_PAGE, limit);
+    RecordedFire.Position end = before == null ? RecordedFire.Position.END : before;
+    List<Row> rows =
         tx.query(
             page(filter.hasTask()),
-            row -> new Reached(fire(row), row.getBoolean("matches"), row.getBoolean("is_end")),
-            reach,
+            row -> new Row(fire(row), row.getBoolean("matches"), row.getBoolean("is_end")),
+            maxRead,
             schedule.id(),
             filter.from() == null ? FIRST : filter.from(),
-            filter.to() == null ? RecordedFire.Moment.END.at() : filter.to(),
+            filter.to() == null ? RecordedFire.Position.END.at() : filter.to(),
             end.at(),
             end.local(),
-            reach,
+            maxRead,
             schedule.tenant(),
             limit + 1);
     List<RecordedFire> fires = new ArrayList<>();
-    for (Reached each : reached) {
+    for (Row each : rows) {
       if (each.matches() && fires.size() == limit) {
-        return new Page<>(fires, fires.getLast().moment());
+        return new Page<>(fires, fires.getLast().position());
       }
       if (each.matches()) {
         fires.add(each.fire());
       }
       if (each.isEnd()) {
-        return new Page<>(fires, each.fire().moment());
+        return new Page<>(fires, each.fire().position());
       }
     }
     return new Page<>(fires, null);
@@ -151,9 +152,8 @@ final class FireHistory {
           .replace("{status}", "coalesce(t.state::text, f.outcome)")
           .replace("{wanted}", "f.task IS NOT NULL");
 
-  // What was redriven had ended before, and is what it was until it ends again. That a schedule has
-  // come to its end is
-  // no outcome of its tasks.
+  // A redriven task keeps its earlier outcome until it ends again. The end of the schedule itself
+  // (ENDED) is not an outcome.
   static final String PREVIOUS =
       LATEST
           .replace("{method}", "previousOutcome")
@@ -167,17 +167,22 @@ final class FireHistory {
               "f.skipped <> 'ENDED' OR f.outcome <> 'GONE'"
                   + " OR t.state NOT IN ('PENDING', 'RUNNING')");
 
-  /** The schedule with the latest fires that are due by now. */
-  static ShownSchedule show(Tx tx, StoredSchedule schedule, Instant now) {
+  /** The schedule with the latest of its fires that are due by now. */
+  static ScheduleView show(Tx tx, StoredSchedule schedule, Instant now) {
     RecordedFire lastRun = latest(tx, LAST_RUN, schedule, now);
     RecordedFire previous = latest(tx, PREVIOUS, schedule, now);
-    return new ShownSchedule(schedule, lastRun, previous == null ? null : previous.status());
+    return new ScheduleView(schedule, lastRun, previous == null ? null : previous.status());
   }
 
   private static @Nullable RecordedFire latest(
       Tx tx, String statement, StoredSchedule schedule, Instant now) {
     return tx.queryOne(
-            statement, FireHistory::fire, schedule.id(), now, LATEST_REACH, schedule.tenant())
+            statement,
+            FireHistory::fire,
+            schedule.id(),
+            now,
+            MAX_READ_FOR_LATEST,
+            schedule.tenant())
         .orElse(null);
   }
 
@@ -200,7 +205,7 @@ final class FireHistory {
 
   private record Newest(long schedule, RecordedFire fire) {}
 
-  /** The newest fires of several schedules of one tenant, by the schedules' ids. */
+  /** The newest fires of several schedules of one tenant, by schedule id. */
   static Map<Long, List<RecordedFire>> newest(
       Tx tx, TenantId tenant, List<StoredSchedule> schedules, int count) {
     return tx

@@ -9,10 +9,10 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Some of the nominal times of a range, in order; all of an instant or none.
+ * A batch of the nominal times of a range, in order; it contains all times of an instant or none.
  *
- * @param upTo all up to and including this one are among them
- * @param isOver whether the range has no others
+ * @param upTo the batch contains all times up to and including this one
+ * @param isOver whether the range has no more
  */
 record NominalTimes(List<NominalTime> times, Instant upTo, boolean isOver) {
 
@@ -21,26 +21,26 @@ record NominalTimes(List<NominalTime> times, Instant upTo, boolean isOver) {
   }
 
   /**
-   * Those after the one time and up to the other, while the schedule has begun and not ended.
+   * The times after one instant and up to another, between the schedule's start and end.
    *
-   * @param most it ends with the instant that has so many together
-   * @param patience it ends early after so long: no expression may keep a transaction open
+   * @param limit the batch ends with the instant that reaches it
+   * @param timeout ends the batch early, so that no expression can hold a transaction open
    */
   static NominalTimes of(
       Schedule schedule,
       Timetable timetable,
       Instant after,
       Instant to,
-      int most,
-      Duration patience) {
+      int limit,
+      Duration timeout) {
     Instant start = schedule.startAt();
     Instant end = schedule.endAt();
     Instant last = end == null || end.isAfter(to) ? to : end;
     Instant cursor = start == null || start.isBefore(after) ? after : start.minusNanos(1);
     long begun = System.nanoTime();
     List<NominalTime> times = new ArrayList<>();
-    while (times.size() < most
-        && (times.isEmpty() || System.nanoTime() - begun < patience.toNanos())) {
+    while (times.size() < limit
+        && (times.isEmpty() || System.nanoTime() - begun < timeout.toNanos())) {
       List<NominalTime> next = timetable.next(cursor);
       if (next.isEmpty() || next.getFirst().at().isAfter(last)) {
         return new NominalTimes(times, to, true);

@@ -15,15 +15,15 @@ import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Takes back what was planned for a schedule and is not due yet, because the schedule changes. The
- * caller holds the lock of the schedule's row. What was started ahead of its time, or cancelled by
- * somebody, keeps its fire, so that its nominal time is not planned again.
+ * Withdraws the planned tasks of a schedule that are not due yet, because the schedule changes. The
+ * caller holds the lock of the schedule's row. A task that was started early, or cancelled by a
+ * user, keeps its fire, so that its nominal time is not planned again.
  */
 final class PlannedTaskWithdrawals {
 
   private PlannedTaskWithdrawals() {}
 
-  /** A fire that is not due yet: its task, or why it was skipped ahead of time. */
+  /** A fire that is not due yet: its task, or why it was skipped. */
   private record Planned(@Nullable TaskId task, @Nullable SkipReason skipped) {}
 
   private static final String PLANNED =
@@ -38,9 +38,9 @@ final class PlannedTaskWithdrawals {
         AND outcome IS NULL
       """;
 
-  private static final String FORGET =
+  private static final String DELETE_FIRES =
       """
-      /* PlannedTaskWithdrawals.forget */
+      /* PlannedTaskWithdrawals.deleteFires */
       DELETE FROM carillon.schedule_fire
       WHERE schedule = ?
         AND at > ?
@@ -49,9 +49,9 @@ final class PlannedTaskWithdrawals {
       RETURNING task, skipped
       """;
 
-  private static final String GO_BACK =
+  private static final String REWIND =
       """
-      /* PlannedTaskWithdrawals.goBack */
+      /* PlannedTaskWithdrawals.rewind */
       UPDATE carillon.schedule
       SET cursor = least(cursor, ?),
           generation = generation + 1,
@@ -61,22 +61,21 @@ final class PlannedTaskWithdrawals {
       """;
 
   /**
-   * Cancels the tasks of nominal times after {@code now} that have not started, and forgets their
-   * fires; the planner looks at the schedule again at once. Says how many tasks were cancelled.
+   * Cancels the tasks of nominal times after {@code now} that have not started, and deletes their
+   * fires; the schedule is due for planning at once. Returns the number of cancelled tasks.
    */
   static int withdraw(
-      Tx tx, long schedule, TenantId tenant, Instant now, String who, String reason) {
+      Tx tx, long schedule, TenantId tenant, Instant now, TaskCancels.Because because) {
     List<TaskCancels.Task> tasks =
         tx.query(
             PLANNED,
             row -> new TaskCancels.Task(tenant, new TaskId(Sql.uuid(row, "task"))),
             schedule,
             now);
-    Set<TaskId> cancelled =
-        TaskCancels.cancelUnstarted(tx, tasks, new TaskCancels.Because(who, reason));
-    List<Planned> forgotten =
+    Set<TaskId> cancelled = TaskCancels.cancelUnstarted(tx, tasks, because);
+    List<Planned> deleted =
         tx.query(
-            FORGET,
+            DELETE_FIRES,
             row ->
                 new Planned(
                     row.getString("task") == null ? null : new TaskId(Sql.uuid(row, "task")),
@@ -86,12 +85,12 @@ final class PlannedTaskWithdrawals {
             schedule,
             now,
             Column.uuids(cancelled, TaskId::value));
-    goBack(tx, schedule, now, forgotten);
+    rewind(tx, schedule, now, deleted);
     return cancelled.size();
   }
 
-  // Of what is open only little is late; its id, which begins with when it was to be due, tells it
-  // without a look at the task of each.
+  // Few unsettled fires are late. A task id starts with the original due time, so the condition on
+  // f.task finds them without reading each task.
   private static final String LATE =
       """
       /* PlannedTaskWithdrawals.late */
@@ -115,8 +114,8 @@ final class PlannedTaskWithdrawals {
       """;
 
   /**
-   * Cancels the tasks of nominal times up to {@code now} that are due later, because of jitter or
-   * because they are made up for, and have not started. Their fires stay: their time has come.
+   * Cancels unstarted tasks of nominal times up to {@code now} that are due later, because of
+   * jitter or catch-up. Their fires stay, because their nominal time has passed.
    */
   static void cancelLate(
       Tx tx, long schedule, TenantId tenant, Instant now, TaskCancels.Because because) {
@@ -133,14 +132,14 @@ final class PlannedTaskWithdrawals {
     TaskCancels.cancelUnstarted(tx, tasks, because);
   }
 
-  private static void goBack(Tx tx, long schedule, Instant now, List<Planned> forgotten) {
+  private static void rewind(Tx tx, long schedule, Instant now, List<Planned> deleted) {
     List<SkipReason> skipped = new ArrayList<>();
-    for (Planned fire : forgotten) {
+    for (Planned fire : deleted) {
       if (fire.skipped() != null) {
         skipped.add(fire.skipped());
       }
     }
-    tx.update(GO_BACK, now, now, forgotten.size() - skipped.size(), schedule);
-    SkipCounters.takeBack(tx, schedule, skipped);
+    tx.update(REWIND, now, now, deleted.size() - skipped.size(), schedule);
+    SkipCounters.subtract(tx, schedule, skipped);
   }
 }

@@ -8,9 +8,9 @@ import java.time.LocalDateTime;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What became of one nominal time: its task, or why it has none.
+ * The recorded decision about one nominal time: its task, or why it was skipped.
  *
- * @param status where its task stands now; how it ended where the task itself is no longer kept
+ * @param status the state of its task, or how it ended if the task itself has been deleted
  */
 public record RecordedFire(
     NominalTime time,
@@ -20,7 +20,7 @@ public record RecordedFire(
     @Nullable String status,
     Instant recordedAt) {
 
-  /** What made it. */
+  /** What caused it. */
   public enum Kind {
     SCHEDULED,
     TRIGGER,
@@ -28,24 +28,24 @@ public record RecordedFire(
   }
 
   /**
-   * Which fires; what is null does not matter.
+   * Selects fires; null fields match all.
    *
-   * @param hasTask whether it became a task or was skipped
-   * @param from the earliest
-   * @param to the latest
+   * @param hasTask true for tasks, false for skipped times
+   * @param from inclusive
+   * @param to inclusive
    */
   public record Filter(@Nullable Boolean hasTask, @Nullable Instant from, @Nullable Instant to) {}
 
-  /** Where a list of them goes on. */
-  public record Moment(Instant at, LocalDateTime local) {
+  /** Where the next page of a list continues. */
+  public record Position(Instant at, LocalDateTime local) {
 
-    /** After all there can be. */
-    static final Moment END =
-        new Moment(
+    /** After all fires. */
+    static final Position END =
+        new Position(
             Instant.parse("9999-12-31T23:59:59Z"), LocalDateTime.parse("9999-12-31T23:59:59"));
   }
 
-  Moment moment() {
-    return new Moment(time.at(), time.local());
+  Position position() {
+    return new Position(time.at(), time.local());
   }
 }

@@ -10,7 +10,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** Writes what a schedule was asked to be. */
+/** Writes the definition columns of a schedule. */
 final class ScheduleDefinitions {
 
   private ScheduleDefinitions() {}
@@ -30,7 +30,7 @@ final class ScheduleDefinitions {
       """;
 
   private static List<@Nullable Object> values(Schedule schedule, Instant createdAt) {
-    Schedule.Made task = schedule.task();
+    Schedule.TaskTemplate task = schedule.task();
     List<@Nullable Object> values = new ArrayList<>();
     values.add(schedule.cron());
     values.add(schedule.every());
@@ -63,16 +63,16 @@ final class ScheduleDefinitions {
       INSERT INTO carillon.schedule (
           %s, tenant, name, created_at, updated_at, cursor, plan_at, paused, paused_by, paused_at)
       VALUES (%s, ?, ?, ?, ?, ?, ?, ?, ?::text, ?::timestamptz)
-      ON CONFLICT (tenant, name) DO NOTHING -- waits for another request that is making it
+      ON CONFLICT (tenant, name) DO NOTHING -- waits for a concurrent request that is creating it
       """
           .formatted(DEFINITION, VALUES);
 
-  /** Says whether it was made; what is before now never fires, whatever its start. */
-  static boolean add(Tx tx, TenantId tenant, Schedules.Wanted wanted, String who, Instant now) {
+  /** Returns false if the schedule exists. Times before now never fire, whatever its start. */
+  static boolean add(Tx tx, TenantId tenant, Schedules.Wanted wanted, String actor, Instant now) {
     boolean paused = wanted.paused() != null && wanted.paused();
     List<@Nullable Object> values = values(wanted.schedule(), now);
     values.addAll(List.of(tenant, wanted.schedule().name(), now, now, now, now, paused));
-    values.add(paused ? who : null);
+    values.add(paused ? actor : null);
     values.add(paused ? now : null);
     return tx.update(ADD, values.toArray()) == 1;
   }

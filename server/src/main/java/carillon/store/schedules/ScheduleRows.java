@@ -16,7 +16,7 @@ import java.util.EnumMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** How a schedule is read from its row. */
+/** Reads a schedule from its row. */
 final class ScheduleRows {
 
   static final String COLUMNS =
@@ -30,7 +30,7 @@ final class ScheduleRows {
 
   private ScheduleRows() {}
 
-  /** The column that counts what was skipped for this reason. */
+  /** The column that counts the times skipped for this reason. */
   static String counter(SkipReason reason) {
     return switch (reason) {
       case OVERLAP -> "skipped_overlap";
@@ -76,13 +76,13 @@ final class ScheduleRows {
         Sql.instant(row, "end_at"),
         Sql.integer(row, "max_runs"),
         Sql.integer(row, "pause_after_failures"),
-        made(row));
+        taskTemplate(row));
   }
 
-  private static Schedule.Made made(ResultSet row) throws SQLException {
+  private static Schedule.TaskTemplate taskTemplate(ResultSet row) throws SQLException {
     String target = row.getString("target");
     String retry = row.getString("retry");
-    return new Schedule.Made(
+    return new Schedule.TaskTemplate(
         row.getString("type"),
         row.getString("key"),
         Sql.integer(row, "priority"),

@@ -30,7 +30,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The schedules of one tenant at a time. Every change holds the lock of the schedule's row, as the
- * planner does, and takes back what was planned by what no longer holds.
+ * planner does, and withdraws the tasks planned by the old definition.
  */
 public final class Schedules {
 
@@ -38,7 +38,7 @@ public final class Schedules {
   private final Tasks tasks;
   private final ManualTriggers triggers;
   private final TaskReader reader;
-  private final FiredTasks fired;
+  private final ScheduleTasks fired;
   private final InstantSource clock;
   private final Signal saved;
 
@@ -50,22 +50,22 @@ public final class Schedules {
     this.tasks = tasks;
     this.triggers = new ManualTriggers(tasks);
     this.reader = new TaskReader(db, catalog);
-    this.fired = new FiredTasks(db, reader);
+    this.fired = new ScheduleTasks(db, reader);
     this.clock = clock;
     this.saved = saved;
   }
 
   /**
-   * What a PUT asks for.
+   * The content of a PUT.
    *
-   * @param paused null keeps what it is
+   * @param paused null keeps the current state
    */
   public record Wanted(Schedule schedule, @Nullable Boolean paused) {}
 
   /**
-   * Which schedule a change may find.
+   * The precondition of a change.
    *
-   * @param version null if any will do
+   * @param version null for any version
    */
   public record Expected(boolean mustExist, @Nullable Integer version) {
 
@@ -76,9 +76,9 @@ public final class Schedules {
     }
   }
 
-  /** What became of a change. */
+  /** The result of a change. */
   public sealed interface Result {
-    record Saved(ShownSchedule schedule, boolean created) implements Result {}
+    record Saved(ScheduleView schedule, boolean created) implements Result {}
 
     record Deleted() implements Result {}
 
@@ -89,14 +89,14 @@ public final class Schedules {
     /**
      * The caller acted on an older version.
      *
-     * @param version the one that there is; null if there is no such schedule
+     * @param version the current one; null if there is no such schedule
      */
     record StaleVersion(@Nullable Integer version) implements Result {}
 
-    /** The tenant is strict and has no such type. */
+    /** The tenant requires types to be created first, and has no such type. */
     record UnknownType(String type) implements Result {}
 
-    /** Its end was set to a time that is over. */
+    /** Its end was set to a time in the past. */
     record EndIsOver() implements Result {}
   }
 
@@ -126,8 +126,8 @@ public final class Schedules {
     return tx.queryOne(FIND, ScheduleRows::read, tenant, name);
   }
 
-  /** With what became of its latest fires. */
-  public Optional<ShownSchedule> show(TenantId tenant, String name) {
+  /** A schedule with the outcome of its latest fires. */
+  public Optional<ScheduleView> show(TenantId tenant, String name) {
     return db.inTransaction(
         tx -> find(tx, tenant, name).map(found -> FireHistory.show(tx, found, now())));
   }
@@ -146,7 +146,7 @@ public final class Schedules {
               ScheduleRows.COLUMNS.replace(
                   "payload,", "CASE WHEN ?::boolean THEN payload END AS payload,"));
 
-  /** By name, after the given one. */
+  /** In the order of names, after the given one. */
   public Page<StoredSchedule, String> list(
       TenantId tenant, int limit, @Nullable String after, boolean withPayload) {
     List<StoredSchedule> found =
@@ -164,30 +164,32 @@ public final class Schedules {
         : new Page<>(found.subList(0, limit), found.get(limit - 1).schedule().name());
   }
 
-  /** What became of its nominal times, newest first. */
-  public Page<RecordedFire, RecordedFire.Moment> fires(
+  /** The recorded fires of a schedule, newest first. */
+  public Page<RecordedFire, RecordedFire.Position> fires(
       StoredSchedule schedule,
       RecordedFire.Filter filter,
       int limit,
-      RecordedFire.@Nullable Moment before) {
+      RecordedFire.@Nullable Position before) {
     return db.inTransaction(tx -> FireHistory.list(tx, schedule, filter, limit, before));
   }
 
-  /** The newest fires of each of them, by their ids. */
+  /** The newest fires of several schedules, by schedule id. */
   public Map<Long, List<RecordedFire>> newestFires(
       TenantId tenant, List<StoredSchedule> schedules, int count) {
     return db.inTransaction(tx -> FireHistory.newest(tx, tenant, schedules, count));
   }
 
   /**
-   * The tasks that a schedule made, latest nominal time first; empty if there is no schedule with
-   * that name. {@code before} is where the page before ended.
+   * The tasks that a schedule created, latest nominal time first; empty if there is no such
+   * schedule.
+   *
+   * @param before where the previous page ended
    */
-  public Optional<Page<TaskView, RecordedFire.Moment>> tasks(
+  public Optional<Page<TaskView, RecordedFire.Position>> tasks(
       TenantId tenant,
       TaskFilter filter,
       int limit,
-      RecordedFire.@Nullable Moment before,
+      RecordedFire.@Nullable Position before,
       boolean withPayload) {
     return fired.list(tenant, filter, limit, before, withPayload);
   }
@@ -207,8 +209,8 @@ public final class Schedules {
     return tx.queryOne(LOCK, ScheduleRows::read, tenant, name);
   }
 
-  /** Makes it, or replaces its definition as a whole; what would change nothing changes nothing. */
-  public Result put(Tx tx, TenantId tenant, Wanted wanted, String who, Expected expected) {
+  /** Creates a schedule or replaces its whole definition; an equal definition changes nothing. */
+  public Result put(Tx tx, TenantId tenant, Wanted wanted, String actor, Expected expected) {
     Schedule schedule = wanted.schedule();
     if (tasks.isUnknownType(tenant, schedule.task().type())) {
       return new Result.UnknownType(schedule.task().type());
@@ -221,29 +223,30 @@ public final class Schedules {
       if (isOver(schedule.endAt(), now) && !keepsEnd) {
         return new Result.EndIsOver();
       }
-      Schedule kept = schedule.keeping(before == null ? null : before.schedule().task().target());
-      // What could not be saved at any version is said first: "apply" asks with one that none has.
+      Schedule withSecrets =
+          schedule.keeping(before == null ? null : before.schedule().task().target());
+      // Errors of the definition come first: "apply" validates with a version that never matches.
       if (!expected.isMetBy(before)) {
         return new Result.StaleVersion(before == null ? null : before.version());
       }
       if (before != null) {
         prepare(tenant, schedule, now);
-        return replace(tx, before, new Wanted(kept, wanted.paused()), who, now);
+        return replace(tx, before, new Wanted(withSecrets, wanted.paused()), actor, now);
       }
       TenantLimits.hold(tx, tenant, TenantLimit.SCHEDULES);
-      if (ScheduleDefinitions.add(tx, tenant, wanted, who, now)) {
+      if (ScheduleDefinitions.add(tx, tenant, wanted, actor, now)) {
         TenantLimits.refuseIfOver(tx, tenant, TenantLimit.SCHEDULES);
         prepare(tenant, schedule, now);
         boolean isPaused = wanted.paused() != null && wanted.paused();
         String detail = AuditDetail.created(AuditDetail.of(schedule, isPaused));
-        Audit.record(tx, tenant, who, "schedule.put", schedule.name(), detail);
+        Audit.record(tx, tenant, actor, "schedule.put", schedule.name(), detail);
         return saved(tx, tenant, schedule.name(), true);
       }
-      // Somebody else has just made it: then it is there to be replaced.
+      // A concurrent request has just created it: replace it.
     }
   }
 
-  /** Makes its type, within the tenant's limits: what fires later is never refused. */
+  /** Creates its type within the tenant's limits now, because a later fire is never rejected. */
   private void prepare(TenantId tenant, Schedule schedule, Instant now) {
     tasks.prepare(tenant, schedule.taskDue(now, schedule.overlap(), null));
   }
@@ -258,9 +261,9 @@ public final class Schedules {
     return new Result.Saved(FireHistory.show(tx, stored, now()), created);
   }
 
-  private static final String COUNT_VERSION =
+  private static final String INCREMENT_VERSION =
       """
-      /* Schedules.countVersion */
+      /* Schedules.incrementVersion */
       UPDATE carillon.schedule
       SET version = version + 1,
           updated_at = ?,
@@ -269,39 +272,39 @@ public final class Schedules {
       WHERE id = ?
       """;
 
-  private Result replace(Tx tx, StoredSchedule before, Wanted wanted, String who, Instant now) {
+  private Result replace(Tx tx, StoredSchedule before, Wanted wanted, String actor, Instant now) {
     Schedule schedule = wanted.schedule();
-    boolean isOther = !schedule.equals(before.schedule());
+    boolean isChanged = !schedule.equals(before.schedule());
     boolean paused = wanted.paused() == null ? before.isPaused() : wanted.paused();
-    if (!isOther && paused == before.isPaused()) {
+    if (!isChanged && paused == before.isPaused()) {
       return new Result.Saved(FireHistory.show(tx, before, now), false);
     }
-    if (isOther) {
+    if (isChanged) {
       ScheduleDefinitions.replace(tx, before, schedule);
     }
     if (paused != before.isPaused()) {
-      setPaused(tx, before, paused ? new StoredSchedule.Pause(null, who, now) : null);
+      setPaused(tx, before, paused ? new StoredSchedule.Pause(null, actor, now) : null);
     }
-    if (isOther || paused) {
-      withdraw(tx, before, now, who, isOther ? "changed" : "paused");
+    if (isChanged || paused) {
+      withdraw(tx, before, now, actor, isChanged ? "changed" : "paused");
     }
     if (paused && !before.isPaused()) {
-      cancelLate(tx, before, now, who, "paused");
+      cancelLate(tx, before, now, actor, "paused");
     }
-    tx.update(COUNT_VERSION, now, decided(before, isOther, now), now, before.id());
+    tx.update(INCREMENT_VERSION, now, decided(before, isChanged, now), now, before.id());
     String detail =
         AuditDetail.changed(
             AuditDetail.of(before.schedule(), before.isPaused()), AuditDetail.of(schedule, paused));
-    Audit.record(tx, before.tenant(), who, "schedule.put", schedule.name(), detail);
+    Audit.record(tx, before.tenant(), actor, "schedule.put", schedule.name(), detail);
     return saved(tx, before.tenant(), schedule.name(), false);
   }
 
-  /** Up to when there is nothing left to decide; null if that is as far as the cursor says. */
-  private static @Nullable Instant decided(StoredSchedule before, boolean isOther, Instant now) {
-    if (isOther) {
+  /** Up to when everything is decided; null to keep the cursor. */
+  private static @Nullable Instant decided(StoredSchedule before, boolean isChanged, Instant now) {
+    if (isChanged) {
       return before.decidedUpTo(now);
     }
-    // What had come to its end has no nominal times between then and now to be made up for.
+    // An ended schedule has no nominal times to catch up between its end and now.
     return hasEnded(before, now) ? now : null;
   }
 
@@ -312,19 +315,20 @@ public final class Schedules {
   }
 
   private static void withdraw(
-      Tx tx, StoredSchedule schedule, Instant now, String who, String what) {
-    String reason = reason(schedule, what);
-    PlannedTaskWithdrawals.withdraw(tx, schedule.id(), schedule.tenant(), now, who, reason);
+      Tx tx, StoredSchedule schedule, Instant now, String actor, String what) {
+    PlannedTaskWithdrawals.withdraw(
+        tx, schedule.id(), schedule.tenant(), now, because(schedule, actor, what));
   }
 
   private static void cancelLate(
-      Tx tx, StoredSchedule schedule, Instant now, String who, String what) {
-    var because = new TaskCancels.Because(who, reason(schedule, what));
-    PlannedTaskWithdrawals.cancelLate(tx, schedule.id(), schedule.tenant(), now, because);
+      Tx tx, StoredSchedule schedule, Instant now, String actor, String what) {
+    PlannedTaskWithdrawals.cancelLate(
+        tx, schedule.id(), schedule.tenant(), now, because(schedule, actor, what));
   }
 
-  private static String reason(StoredSchedule schedule, String what) {
-    return "schedule " + schedule.schedule().name() + " was " + what;
+  private static TaskCancels.Because because(StoredSchedule schedule, String actor, String what) {
+    return new TaskCancels.Because(
+        actor, "schedule " + schedule.schedule().name() + " was " + what);
   }
 
   private static final String SET_PAUSED =
@@ -351,7 +355,7 @@ public final class Schedules {
         schedule.id());
   }
 
-  /** Makes a change under the schedule's lock, if it is as the caller expects. */
+  /** Applies a change under the schedule's lock, if the precondition holds. */
   private static Result change(
       Tx tx,
       TenantId tenant,
@@ -368,42 +372,47 @@ public final class Schedules {
         : new Result.StaleVersion(before.version());
   }
 
-  /** What is paused already stays as it is, unless there is another reason for it now. */
+  /** Pauses a schedule; if it is already paused, only its reason may change. */
   public Result pause(
-      Tx tx, TenantId tenant, String name, @Nullable String reason, String who, Expected expected) {
-    return change(tx, tenant, name, expected, before -> pause(tx, before, reason, who));
+      Tx tx,
+      TenantId tenant,
+      String name,
+      @Nullable String reason,
+      String actor,
+      Expected expected) {
+    return change(tx, tenant, name, expected, before -> pause(tx, before, reason, actor));
   }
 
-  private Result pause(Tx tx, StoredSchedule before, @Nullable String reason, String who) {
+  private Result pause(Tx tx, StoredSchedule before, @Nullable String reason, String actor) {
     Instant now = now();
     StoredSchedule.Pause pause = before.pause();
     if (pause != null && (reason == null || reason.equals(pause.reason()))) {
       return new Result.Saved(FireHistory.show(tx, before, now), false);
     }
-    setPaused(tx, before, new StoredSchedule.Pause(reason, who, now));
+    setPaused(tx, before, new StoredSchedule.Pause(reason, actor, now));
     if (pause == null) {
-      withdraw(tx, before, now, who, "paused");
-      cancelLate(tx, before, now, who, "paused");
+      withdraw(tx, before, now, actor, "paused");
+      cancelLate(tx, before, now, actor, "paused");
     }
-    tx.update(COUNT_VERSION, now, null, now, before.id());
+    tx.update(INCREMENT_VERSION, now, null, now, before.id());
     String detail = reason == null ? null : Json.of(Map.of("reason", reason)).toString();
-    Audit.record(tx, before.tenant(), who, "schedule.pause", before.schedule().name(), detail);
+    Audit.record(tx, before.tenant(), actor, "schedule.pause", before.schedule().name(), detail);
     return saved(tx, before.tenant(), before.schedule().name(), false);
   }
 
-  /** It fires from now on; failures are counted anew. */
-  public Result resume(Tx tx, TenantId tenant, String name, String who, Expected expected) {
-    return change(tx, tenant, name, expected, before -> resume(tx, before, who));
+  /** Resumes a schedule from now on and resets its failure count. */
+  public Result resume(Tx tx, TenantId tenant, String name, String actor, Expected expected) {
+    return change(tx, tenant, name, expected, before -> resume(tx, before, actor));
   }
 
-  private Result resume(Tx tx, StoredSchedule before, String who) {
+  private Result resume(Tx tx, StoredSchedule before, String actor) {
     Instant now = now();
     if (!before.isPaused()) {
       return new Result.Saved(FireHistory.show(tx, before, now), false);
     }
     setPaused(tx, before, null);
-    tx.update(COUNT_VERSION, now, null, now, before.id());
-    Audit.record(tx, before.tenant(), who, "schedule.resume", before.schedule().name(), null);
+    tx.update(INCREMENT_VERSION, now, null, now, before.id());
+    Audit.record(tx, before.tenant(), actor, "schedule.resume", before.schedule().name(), null);
     return saved(tx, before.tenant(), before.schedule().name(), false);
   }
 
@@ -414,34 +423,35 @@ public final class Schedules {
       WHERE id = ?
       """;
 
-  /** Planned fires are withdrawn; what is due or runs goes on. */
-  public Result delete(Tx tx, TenantId tenant, String name, String who, Expected expected) {
-    return change(tx, tenant, name, expected, before -> delete(tx, before, who));
+  /** Deletes a schedule and withdraws its planned tasks; due and running tasks continue. */
+  public Result delete(Tx tx, TenantId tenant, String name, String actor, Expected expected) {
+    return change(tx, tenant, name, expected, before -> delete(tx, before, actor));
   }
 
-  private Result delete(Tx tx, StoredSchedule before, String who) {
+  private Result delete(Tx tx, StoredSchedule before, String actor) {
     Instant now = now();
-    withdraw(tx, before, now, who, "deleted");
-    cancelLate(tx, before, now, who, "deleted");
+    withdraw(tx, before, now, actor, "deleted");
+    cancelLate(tx, before, now, actor, "deleted");
     tx.update(DELETE, before.id());
     String detail = AuditDetail.deleted(AuditDetail.of(before.schedule(), before.isPaused()));
-    Audit.record(tx, before.tenant(), who, "schedule.delete", before.schedule().name(), detail);
+    Audit.record(tx, before.tenant(), actor, "schedule.delete", before.schedule().name(), detail);
     return new Result.Deleted();
   }
 
   /**
-   * Makes a task that is due now, whatever its rules say.
+   * Creates a task that is due now, regardless of the schedule's rules.
    *
    * @param payload null means the schedule's own
    */
-  public Result trigger(Tx tx, TenantId tenant, String name, @Nullable String payload, String who) {
+  public Result trigger(
+      Tx tx, TenantId tenant, String name, @Nullable String payload, String actor) {
     Optional<StoredSchedule> found = lock(tx, tenant, name);
     if (found.isEmpty()) {
       return new Result.NotFound();
     }
     TaskId id = triggers.fire(tx, found.get(), now(), payload);
     String detail = Json.of(Map.of("task", id.toString())).toString();
-    Audit.record(tx, tenant, who, "schedule.trigger", name, detail);
+    Audit.record(tx, tenant, actor, "schedule.trigger", name, detail);
     wakePlanner(tx);
     return new Result.Triggered(reader.find(tx, tenant, id).orElseThrow());
   }

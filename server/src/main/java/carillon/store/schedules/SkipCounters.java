@@ -5,14 +5,14 @@ import carillon.store.db.Tx;
 import java.util.Collection;
 import java.util.Collections;
 
-/** How many nominal times a schedule has skipped. */
+/** The counters of a schedule's skipped nominal times. */
 final class SkipCounters {
 
   private SkipCounters() {}
 
-  private static final String TAKE_BACK =
+  private static final String SUBTRACT =
       """
-      /* SkipCounters.takeBack */
+      /* SkipCounters.subtract */
       UPDATE carillon.schedule
       SET skipped_overlap = skipped_overlap - ?,
           skipped_paused = skipped_paused - ?,
@@ -22,13 +22,13 @@ final class SkipCounters {
       WHERE id = ?
       """;
 
-  /** These are no longer skipped, one for each reason that is there; the row is locked. */
-  static void takeBack(Tx tx, long schedule, Collection<SkipReason> skipped) {
+  /** Subtracts one for each reason in the list; the caller holds the lock of the row. */
+  static void subtract(Tx tx, long schedule, Collection<SkipReason> skipped) {
     if (skipped.isEmpty()) {
       return;
     }
     tx.update(
-        TAKE_BACK,
+        SUBTRACT,
         Collections.frequency(skipped, SkipReason.OVERLAP),
         Collections.frequency(skipped, SkipReason.PAUSED),
         Collections.frequency(skipped, SkipReason.WINDOW),

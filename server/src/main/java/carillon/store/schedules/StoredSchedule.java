@@ -12,13 +12,13 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A schedule with what has become of it so far.
+ * A schedule as stored: its definition and its state.
  *
  * @param pause null while it is not paused
- * @param anchor what intervals count from
- * @param generation part of its fires' ids: rises when what was planned is withdrawn
- * @param cursor every nominal time up to and including it has its fire
- * @param planAt when the planner has to look at it again; null means never
+ * @param anchor the start of intervals
+ * @param generation part of its tasks' ids; incremented when planned tasks are withdrawn
+ * @param cursor every nominal time up to and including it is decided
+ * @param planAt when it is due for planning; null means never
  */
 public record StoredSchedule(
     long id,
@@ -38,9 +38,9 @@ public record StoredSchedule(
   public record Pause(@Nullable String reason, @Nullable String by, @Nullable Instant at) {}
 
   /**
-   * What became of its nominal times.
+   * Counts of its nominal times.
    *
-   * @param runs those that became tasks
+   * @param runs nominal times that became tasks
    */
   public record Counters(
       long runs,
@@ -61,19 +61,19 @@ public record StoredSchedule(
   }
 
   /**
-   * Up to when nothing is left to decide by the rule that it has. Whoever changes the rule goes on
-   * from there, so that the new one is not applied to a past that the old one has dealt with.
+   * Up to when the current rule has decided everything. A new rule starts there, so that it is not
+   * applied to times that the old rule has handled.
    */
   Instant decidedUpTo(Instant now) {
     Instant first = planAt;
     Instant late = firstLate(now).orElse(null);
     if (first != null && late != null && late.isBefore(first)) {
-      first = late; // somebody has put off the look, or it is worked off in several
+      first = late; // planning was postponed, or is spread over several passes
     }
     return first == null || first.isAfter(now) ? now : first.minus(1, ChronoUnit.MICROS);
   }
 
-  /** The first nominal time up to now that nobody has decided. */
+  /** The first undecided nominal time up to now. */
   private Optional<Instant> firstLate(Instant now) {
     Instant startAt = schedule.startAt();
     Instant endAt = schedule.endAt();
@@ -86,12 +86,12 @@ public record StoredSchedule(
           .map(NominalTime::at)
           .filter(at -> !at.isAfter(now) && (endAt == null || !at.isAfter(endAt)))
           .findFirst();
-    } catch (IllegalStateException _) { // an expression that only another version could read
+    } catch (IllegalStateException _) { // an expression that only another version can parse
       return Optional.empty();
     }
   }
 
-  /** Whether as many nominal times have become tasks as may. */
+  /** Whether the maximum of runs is reached. */
   boolean hasAllRuns() {
     return schedule.maxRuns() != null && counters.runs() >= schedule.maxRuns();
   }

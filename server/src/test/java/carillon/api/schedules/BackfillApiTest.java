@@ -15,7 +15,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import tools.jackson.databind.JsonNode;
 
-/** Backfills over HTTP, and the tasks that a schedule made as others see them. */
+/** Backfills over HTTP, and the tasks that a schedule created. */
 class BackfillApiTest {
 
   private static final String RANGE =
@@ -95,18 +95,18 @@ class BackfillApiTest {
   }
 
   @Test
-  void times_that_may_have_run_and_are_forgotten_need_a_word_more() {
+  void times_whose_fires_are_forgotten_require_again() {
     scheduled.every("nightly", 300);
     api.world.sql("UPDATE carillon.schedule SET created_at = '2025-09-01'");
 
-    TestApi.Reply refused = backfill("nightly", RANGE + "}").send().expect(422);
+    TestApi.Reply rejected = backfill("nightly", RANGE + "}").send().expect(422);
     backfill("nightly", RANGE + ", \"again\": 1}").send().expect(422);
     backfill("nightly", RANGE + ", \"again\": true}").send().expect(202);
 
-    assertThat(refused.json().at("/errors/0/pointer").asString()).isEqualTo("/from");
-    assertThat(refused.json().at("/errors/0/code").asString()).isEqualTo("out_of_range");
-    assertThat(refused.json().at("/errors/0/message").asString())
-        .contains("is forgotten", "\"again\": true");
+    assertThat(rejected.json().at("/errors/0/pointer").asString()).isEqualTo("/from");
+    assertThat(rejected.json().at("/errors/0/code").asString()).isEqualTo("out_of_range");
+    assertThat(rejected.json().at("/errors/0/message").asString())
+        .contains("no longer recorded", "\"again\": true");
   }
 
   @Test
@@ -150,7 +150,7 @@ class BackfillApiTest {
         "{\"from\": \"2025-10-02T10:00:00Z\", \"to\":"
             + " \"2025-10-01T10:00:00Z\"}|/to|invalid_value|before from",
         "{\"from\": \"2025-10-01T10:00:00Z\", \"to\":"
-            + " \"9998-10-01T10:00:00Z\"}|/to|out_of_range|must be past",
+            + " \"9998-10-01T10:00:00Z\"}|/to|out_of_range|must be in the past",
         "{\"from\": \"0001-01-01T00:00:00Z\", \"to\":"
             + " \"2025-10-01T10:00:00Z\"}|/from|too_many|100000",
         "{\"from\": \"2025-10-01T10:00:00Z\", \"to\": \"2025-10-01T10:00:00Z\", \"overlap\":"
@@ -162,7 +162,7 @@ class BackfillApiTest {
         "{\"from\": \"2025-10-01T10:00:00Z\", \"to\": \"2025-10-01T10:00:00Z\", \"rate\":"
             + " 1}|/rate|unknown_field|unknown field"
       })
-  void bad_input_is_refused_with_its_place_and_nothing_is_started(
+  void invalid_input_is_rejected_and_starts_nothing(
       String body, String pointer, String code, String message) {
     scheduled.every("often", 1);
 
@@ -177,7 +177,7 @@ class BackfillApiTest {
   }
 
   @Test
-  void what_does_not_exist_is_not_found() {
+  void a_missing_schedule_or_backfill_is_not_found() {
     scheduled.every("nightly", 300);
     scheduled.every("other", 300);
     String id = backfill("nightly", RANGE + "}").send().text("id");
@@ -193,7 +193,7 @@ class BackfillApiTest {
   }
 
   @Test
-  void what_is_no_name_is_no_name_everywhere() {
+  void an_invalid_name_is_rejected_everywhere() {
     String path = "/v1/schedules/no%20name";
     String backfill = path + "/backfills/" + UUID.randomUUID();
 
@@ -212,7 +212,7 @@ class BackfillApiTest {
   }
 
   @Test
-  void a_key_of_other_types_is_not_told_that_there_are_no_backfills() {
+  void a_key_of_other_types_cannot_list_backfills() {
     scheduled.every("nightly", 300);
 
     api.request("GET", "/v1/schedules/nightly/backfills")
@@ -226,7 +226,7 @@ class BackfillApiTest {
   }
 
   @Test
-  void an_answer_is_kept_even_if_the_schedule_is_gone() {
+  void an_idempotent_response_outlives_the_schedule() {
     scheduled.every("nightly", 300);
     TestApi.Request first = backfill("nightly", RANGE + "}").header("Idempotency-Key", "k");
     String started = first.send().expect(202).body();
@@ -259,7 +259,7 @@ class BackfillApiTest {
   }
 
   @Test
-  void the_21st_at_a_time_is_refused() {
+  void a_tenant_has_at_most_20_running_backfills() {
     scheduled.every("nightly", 300);
     for (int i = 0; i < 20; i++) {
       backfill("nightly", RANGE + "}").send().expect(202);
@@ -269,7 +269,7 @@ class BackfillApiTest {
   }
 
   @Test
-  void tasks_of_a_schedule_are_listed_from_page_to_page_by_their_nominal_times() {
+  void tasks_of_a_schedule_are_listed_by_nominal_time() {
     scheduled.every("nightly", 60);
     api.task("{\"type\": \"report\"}");
     backfill("nightly", RANGE + "}").send().expect(202);
@@ -297,7 +297,7 @@ class BackfillApiTest {
   }
 
   @Test
-  void tasks_of_a_deleted_schedule_are_listed_all_the_same() {
+  void tasks_of_a_deleted_schedule_are_still_listed() {
     scheduled.every("nightly", 300);
     backfill("nightly", RANGE + "}").send().expect(202);
     takeSteps();
@@ -320,7 +320,7 @@ class BackfillApiTest {
   }
 
   @Test
-  void a_task_says_which_schedule_made_it_and_for_when_and_so_does_a_claim() {
+  void tasks_and_claims_show_their_schedule_and_nominal_time() {
     scheduled.every("nightly", 300);
     api.world.sql("UPDATE carillon.schedule SET target = NULL"); // pulled by workers
     backfill("nightly", "{\"from\": \"2025-10-01T10:00:00Z\", \"to\": \"2025-10-01T10:00:00Z\"}")

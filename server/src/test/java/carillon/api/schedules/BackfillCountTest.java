@@ -15,19 +15,19 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
-/** Counting the nominal times of a backfill is long work that keeps nobody else from theirs. */
+/** Counting the nominal times of a backfill takes long, but blocks no other requests. */
 class BackfillCountTest {
 
   private static final String RANGE =
       "{\"from\": \"2025-10-01T10:00:00Z\", \"to\": \"2025-10-01T10:10:00Z\"}";
 
   private final CountDownLatch counting = new CountDownLatch(2);
-  private final CountDownLatch goOn = new CountDownLatch(1);
+  private final CountDownLatch resume = new CountDownLatch(1);
 
   private Timetable slow(StoredSchedule schedule) {
     counting.countDown();
     try {
-      assertThat(goOn.await(30, TimeUnit.SECONDS)).isTrue();
+      assertThat(resume.await(30, TimeUnit.SECONDS)).isTrue();
     } catch (InterruptedException e) {
       throw new IllegalStateException(e);
     }
@@ -39,7 +39,7 @@ class BackfillCountTest {
   }
 
   @Test
-  void two_are_counted_at_once_and_meanwhile_the_database_is_everybodys() throws Exception {
+  void two_backfills_are_counted_at_a_time_without_holding_the_database() throws Exception {
     try (TestApi api = TestApi.start(1, this::slow);
         ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
       new Scheduled(api.world).every("nightly", 300);
@@ -52,7 +52,7 @@ class BackfillCountTest {
         TestApi.Reply third = backfill(api).expect(ErrorCode.OVERLOADED);
         assertThat(third.header("Retry-After")).isEqualTo("1");
       } finally {
-        goOn.countDown();
+        resume.countDown();
       }
       for (Future<TestApi.Reply> each : two) {
         each.get().expect(202);

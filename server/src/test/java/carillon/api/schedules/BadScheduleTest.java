@@ -13,7 +13,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import tools.jackson.databind.JsonNode;
 
-/** Schedules that must be refused, over the wire: which field is wrong, and why. */
+/** Invalid schedules are rejected over HTTP with the field and a reason. */
 class BadScheduleTest {
 
   private static TestApi api;
@@ -35,7 +35,7 @@ class BadScheduleTest {
     assertThat(List.of(schedules, fires)).containsOnly("0");
   }
 
-  /** Wrong in a schedule as well as in a preview. */
+  /** Invalid in schedules and in previews. */
   @ParameterizedTest
   @CsvSource(
       delimiter = '|',
@@ -68,13 +68,13 @@ class BadScheduleTest {
         "'dst':{'fold':'first'} | UNKNOWN_FIELD | /dst/fold | unknown field",
         "'dst':'shift' | INVALID_TYPE | /dst | an object",
       })
-  void a_wrong_time_or_zone_is_refused_with_its_field_and_why(
+  void an_invalid_time_or_zone_is_rejected(
       String fields, ErrorCode code, String pointer, String why) {
-    refused(put("{'type':'t','every':'1h'," + fields + "}"), code, pointer, why);
-    refused(preview("{'every':'1h'," + fields + "}"), code, pointer, why);
+    assertRejected(put("{'type':'t','every':'1h'," + fields + "}"), code, pointer, why);
+    assertRejected(preview("{'every':'1h'," + fields + "}"), code, pointer, why);
   }
 
-  /** The same for both ways to ask for an expression. */
+  /** Invalid cron expressions, in schedules and in previews. */
   @ParameterizedTest
   @CsvSource(
       delimiter = '|',
@@ -100,27 +100,26 @@ class BadScheduleTest {
         "*-5 * * * *               | INVALID_CRON | minute",
         "-1 * * * *                | INVALID_CRON | minute",
         "-- * * * *                | INVALID_CRON | minute",
-        "? * * * *                 | INVALID_CRON | ? is for days only",
+        "? * * * *                 | INVALID_CRON | ? is allowed in day fields only",
         "0 0 31 2 *                | NEVER_FIRES | never fire",
         "0 0 30 2 *                | NEVER_FIRES | never fire",
         "0 0 31 4,6,9,11 *         | NEVER_FIRES | never fire",
         "@reboot                   | INVALID_CRON | @hourly",
-        "@every 500ms              | INTERVAL_TOO_SHORT | once a second",
+        "@every 500ms              | INTERVAL_TOO_SHORT | the minimum is 1s",
         "@every                    | INVALID_CRON | @every 90s",
         "H(60-70) * * * *          | INVALID_CRON | minute",
         "``                        | CRON_FIELD_COUNT | 5 fields",
       })
-  void a_wrong_expression_is_refused_with_its_field_and_why(
-      String cron, ErrorCode code, String why) {
+  void an_invalid_cron_expression_is_rejected(String cron, ErrorCode code, String why) {
     String field = "'name':'n','cron':'" + cron + "'";
 
-    refused(put("{'type':'t','cron':'" + cron + "'}"), code, "/cron", why);
-    refused(preview("{" + field + "}"), code, "/cron", why);
+    assertRejected(put("{'type':'t','cron':'" + cron + "'}"), code, "/cron", why);
+    assertRejected(preview("{" + field + "}"), code, "/cron", why);
   }
 
   @Test
-  void an_expression_is_short_and_what_never_fires_is_refused() {
-    refused(
+  void a_long_expression_and_one_that_never_fires_are_rejected() {
+    assertRejected(
         put("{'type':'t','cron':'" + "* ".repeat(2_500) + "'}"),
         ErrorCode.TOO_LONG,
         "/cron",
@@ -191,8 +190,8 @@ class BadScheduleTest {
         "{'type':'t','every':'1h','name':'n'} | READ_ONLY_FIELD | /name | read-only",
         "{'type':'t','every':'1h','nextRuns':[]} | READ_ONLY_FIELD | /nextRuns | read-only",
       })
-  void a_wrong_field_is_refused_with_why(String json, ErrorCode code, String pointer, String why) {
-    refused(put(json), code, pointer, why);
+  void an_invalid_field_is_rejected(String json, ErrorCode code, String pointer, String why) {
+    assertRejected(put(json), code, pointer, why);
   }
 
   @ParameterizedTest
@@ -209,16 +208,15 @@ class BadScheduleTest {
         "{'cron':'* * * * *','count':1.5} | OUT_OF_RANGE | /count | from 1 to 100",
         "{'cron':'* * * * *','count':'5'} | INVALID_TYPE | /count | a whole number",
         "{'cron':'* * * * *','from':'yesterday'} | INVALID_TIME | /from | RFC 3339",
-        "{'cron':'H H * * *'} | REQUIRED_FIELD | /name | decides",
+        "{'cron':'H H * * *'} | REQUIRED_FIELD | /name | a hash of",
         "{'cron':'* * * * *','name':'a b'} | INVALID_VALUE | /name | A-Z a-z 0-9",
         "{'cron':'* * * * *','name':'-a'} | INVALID_VALUE | /name | not begin with -",
         "{'cron':'* * * * *','name':'..'} | INVALID_VALUE | /name | not . or ..",
         "{'cron':'* * * * *','type':'t'} | UNKNOWN_FIELD | /type | unknown field",
         "{} | REQUIRED_FIELD | /cron | unless there is every",
       })
-  void a_wrong_preview_is_refused_with_why(
-      String json, ErrorCode code, String pointer, String why) {
-    refused(preview(json), code, pointer, why);
+  void an_invalid_preview_is_rejected(String json, ErrorCode code, String pointer, String why) {
+    assertRejected(preview(json), code, pointer, why);
   }
 
   @ParameterizedTest
@@ -244,7 +242,7 @@ class BadScheduleTest {
         "POST   | /v1/schedules/n/trigger        | {'key':'k'}               | UNKNOWN_FIELD",
         "POST   | /v1/schedules/a%20b/trigger    | {}                        | INVALID_ID",
       })
-  void a_wrong_call_is_refused(String method, String path, String json, ErrorCode code) {
+  void an_invalid_call_is_rejected(String method, String path, String json, ErrorCode code) {
     api.request(method, path)
         .as(TestApi.ADMIN_KEY)
         .json(json == null ? "" : json.replace('\'', '"'))
@@ -269,13 +267,13 @@ class BadScheduleTest {
         "/v1/schedules/n/fires?status=DEAD        | UNSUPPORTED_FILTER",
         "/v1/schedules/%3Cscript%3E               | INVALID_ID",
       })
-  void a_wrong_url_is_refused(String path, ErrorCode code) {
+  void an_invalid_url_is_rejected(String path, ErrorCode code) {
     assertThat(api.get(path).send().expect(code).body()).doesNotContain("<script>");
   }
 
   @ParameterizedTest
   @ValueSource(strings = {".", "..", "%2e", "%2E%2e"})
-  void a_name_that_a_path_takes_for_a_step_is_refused(String name) {
+  void a_dot_segment_is_not_a_name(String name) {
     TestApi.Reply reply =
         api.put("/v1/schedules/" + name).json("{\"type\":\"t\",\"every\":\"1h\"}").send();
 
@@ -290,7 +288,8 @@ class BadScheduleTest {
     return api.post("/v1/schedules/preview").json(json.replace('\'', '"')).send();
   }
 
-  private static void refused(TestApi.Reply reply, ErrorCode code, String pointer, String why) {
+  private static void assertRejected(
+      TestApi.Reply reply, ErrorCode code, String pointer, String why) {
     JsonNode errors = reply.expect(code).json().get("errors");
     assertThat(errors).as(reply.body()).hasSize(1);
     assertThat(errors.get(0).get("pointer").asString()).isEqualTo(pointer);

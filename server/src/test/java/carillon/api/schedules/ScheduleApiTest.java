@@ -15,7 +15,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import tools.jackson.databind.JsonNode;
 
-/** Schedules over HTTP: what is asked for, what is shown, who may. */
+/** Schedules over HTTP. */
 class ScheduleApiTest {
 
   private static TestApi api;
@@ -43,8 +43,8 @@ class ScheduleApiTest {
   }
 
   @Test
-  void a_schedule_is_made_shown_changed_and_removed() {
-    TestApi.Reply made =
+  void a_schedule_is_created_shown_changed_and_deleted() {
+    TestApi.Reply created =
         put(
                 "nightly",
                 "{'type':'report','cron':'30 2 * * *','timezone':'Europe/Berlin','payload':{'a':"
@@ -53,10 +53,10 @@ class ScheduleApiTest {
                     + "'pauseAfterFailures':2,'key':'k','priority':8,'target':{'discard':{}}}")
             .expect(201);
 
-    assertThat(made.header("location")).isEqualTo("/v1/schedules/nightly");
-    assertThat(made.header("etag")).isEqualTo("\"1\"");
+    assertThat(created.header("location")).isEqualTo("/v1/schedules/nightly");
+    assertThat(created.header("etag")).isEqualTo("\"1\"");
     JsonNode shown = get("/nightly");
-    assertThat(shown).isEqualTo(made.json());
+    assertThat(shown).isEqualTo(created.json());
     assertThat(shown.get("description").asString()).isEqualTo("At 02:30 every day");
     assertThat(shown.get("timezone").asString()).isEqualTo("Europe/Berlin");
     assertThat(shown.get("timezoneData").asString()).matches("20\\d\\d[a-z]");
@@ -68,7 +68,7 @@ class ScheduleApiTest {
     assertThat(shown.get("status").asString()).isEqualTo("ACTIVE");
     assertThat(shown.get("paused").asBoolean()).isFalse();
     assertThat(shown.get("every").isNull()).isTrue();
-    assertThat(made.body()).contains("\"payload\":{\"a\": 1.0}");
+    assertThat(created.body()).contains("\"payload\":{\"a\": 1.0}");
     assertThat(shown.get("nextRuns")).hasSize(3);
     assertThat(shown.get("nextRuns").get(0).get("local").asString())
         .matches("20\\d\\d-\\d\\d-\\d\\dT02:30:00\\+0[12]:00\\[Europe/Berlin]");
@@ -84,7 +84,7 @@ class ScheduleApiTest {
     assertThat(changed.text("overlap")).isEqualTo("skip");
     assertThat(changed.json().get("cron").isNull()).isTrue();
     assertThat(put("nightly", "{'type':'report','every':'PT1M30S'}").expect(200).header("etag"))
-        .as("says the same")
+        .as("an equal definition")
         .isEqualTo("\"2\"");
 
     api.delete("/v1/schedules/nightly").send().expect(204);
@@ -93,7 +93,7 @@ class ScheduleApiTest {
   }
 
   @Test
-  void what_was_shown_can_be_put_back_without_a_change() {
+  void sending_back_a_response_changes_nothing() {
     String wanted =
         "{'type':'t','cron':'0 9 * * MON-FRI','timezone':'America/New_York','startAt':"
             + "'2027-01-01T00:00:00.123456789Z','endAt':'2999-01-01T00:00:00Z','jitter':'1500ms',"
@@ -135,7 +135,7 @@ class ScheduleApiTest {
   }
 
   @Test
-  void a_change_may_name_the_version_that_it_is_based_on() {
+  void a_change_may_require_a_version() {
     String one = "{\"type\":\"t\",\"every\":\"1h\"}";
     String other = "{\"type\":\"t\",\"every\":\"2h\"}";
     api.put("/v1/schedules/versions")
@@ -159,7 +159,7 @@ class ScheduleApiTest {
   }
 
   @Test
-  void a_pause_and_a_resume_may_name_the_version_that_they_are_based_on() {
+  void pause_and_resume_may_require_a_version() {
     put("stale-pause", "{'type':'t','every':'1h'}").expect(201);
     String path = "/v1/schedules/stale-pause";
 
@@ -178,7 +178,7 @@ class ScheduleApiTest {
   }
 
   @Test
-  void a_schedule_is_paused_for_a_reason_and_resumed() {
+  void a_schedule_is_paused_with_a_reason_and_resumed() {
     put("pausing", "{'type':'t','every':'1h'}").expect(201);
 
     JsonNode paused = post("pausing/pause", "{'reason':'the target moves'}").expect(200).json();
@@ -189,7 +189,7 @@ class ScheduleApiTest {
     assertThat(paused.get("pausedReason").asString()).isEqualTo("the target moves");
     assertThat(paused.get("pausedBy").asString()).isNotEmpty();
     assertThat(paused.get("pausedAt").asString()).endsWith("Z");
-    assertThat(paused.get("nextRuns")).as("if it were resumed").hasSize(5);
+    assertThat(paused.get("nextRuns")).as("as if it were resumed").hasSize(5);
     assertThat(kept.get("paused").asBoolean()).isTrue();
     assertThat(kept.get("pausedReason").asString()).isEqualTo("the target moves");
     assertThat(resumed.get("paused").asBoolean()).isFalse();
@@ -199,7 +199,7 @@ class ScheduleApiTest {
   }
 
   @Test
-  void what_will_not_fire_again_is_finished() {
+  void a_schedule_without_further_times_is_finished() {
     put("short", "{'type':'t','every':'1h','endAt':'2999-01-01T00:00:00Z','maxRuns':2}")
         .expect(201);
     assertThat(get("/short").get("nextRuns")).hasSize(2);
@@ -210,7 +210,7 @@ class ScheduleApiTest {
 
     api.world.sql(
         "UPDATE carillon.schedule SET cursor = now() + interval '90 m' WHERE name = 'short'");
-    assertThat(get("/short").get("nextRuns")).as("planned already").hasSize(1);
+    assertThat(get("/short").get("nextRuns")).as("the other one is planned already").hasSize(1);
 
     put(
             "ends",
@@ -219,12 +219,12 @@ class ScheduleApiTest {
         .expect(201);
     assertThat(get("/ends").get("nextRuns"))
         .extracting(run -> run.get("at").asString())
-        .as("both ends belong to it")
+        .as("both ends are included")
         .containsExactly("2998-01-01T00:00:00.000Z", "2999-01-01T00:00:00.000Z");
   }
 
   @Test
-  void a_trigger_makes_a_task_now_and_shows_among_the_fires() {
+  void a_trigger_creates_a_task_and_is_listed_among_the_fires() {
     put("by-hand", "{'type':'hand','cron':'0 0 1 1 *','payload':{'a':1},'paused':true}")
         .expect(201);
 
@@ -258,7 +258,7 @@ class ScheduleApiTest {
   }
 
   @Test
-  void a_trigger_sent_again_under_its_key_is_one() throws Exception {
+  void a_trigger_is_idempotent() throws Exception {
     put("once", "{'type':'once','every':'1h'}").expect(201);
     List<Future<TestApi.Reply>> replies = new ArrayList<>();
     try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
@@ -286,7 +286,7 @@ class ScheduleApiTest {
   }
 
   @Test
-  void a_payload_fits_the_schema_of_its_type() {
+  void a_payload_must_match_the_schema_of_its_type() {
     api.put("/v1/types/shaped")
         .json("{\"schema\": {\"type\": \"object\", \"required\": [\"id\"]}}")
         .send()
@@ -300,7 +300,7 @@ class ScheduleApiTest {
   }
 
   @Test
-  void lists_leave_payloads_out_unless_asked_and_show_the_next_run() {
+  void lists_omit_payloads_by_default_and_show_the_next_run() {
     put("listed", "{'type':'t','every':'1h','payload':{'secret':'p4yl0ad'}}").expect(201);
 
     JsonNode basic = only(get("?limit=1000"), "listed");
@@ -317,7 +317,7 @@ class ScheduleApiTest {
   }
 
   @Test
-  void lists_show_the_newest_fires_of_each_if_asked() {
+  void lists_show_the_newest_fires_on_request() {
     put("fired", "{'type':'t','every':'30d'}").expect(201);
     put("fired-never", "{'type':'t','every':'30d'}").expect(201);
     String first = post("fired/trigger", "{}").expect(202).text("id");
@@ -347,7 +347,7 @@ class ScheduleApiTest {
   }
 
   @Test
-  void a_key_that_is_limited_to_types_sees_only_their_schedules() {
+  void a_key_limited_to_types_sees_only_their_schedules() {
     String owner = api.key("s-corp", "owner");
     String producer = api.key("s-corp", "producer", "mine");
     for (String type : List.of("mine", "theirs")) {
@@ -384,18 +384,18 @@ class ScheduleApiTest {
   }
 
   @Test
-  void a_strict_tenant_has_schedules_of_its_types_only() {
+  void a_strict_tenant_rejects_schedules_of_unknown_types() {
     String owner = api.key("u-corp", "owner");
     api.put("/v1/tenants/u-corp").json("{\"strict\": true}").send().expect(200);
 
-    TestApi.Reply refused =
+    TestApi.Reply rejected =
         api.request("PUT", "/v1/schedules/n")
             .as(owner)
             .json("{\"type\":\"t\",\"every\":\"1h\"}")
             .send()
             .expect(ErrorCode.UNKNOWN_TYPE);
 
-    assertThat(refused.json().get("errors").get(0).get("pointer").asString()).isEqualTo("/type");
+    assertThat(rejected.json().get("errors").get(0).get("pointer").asString()).isEqualTo("/type");
   }
 
   @Test
@@ -420,7 +420,7 @@ class ScheduleApiTest {
   }
 
   @Test
-  void a_preview_lists_a_bounded_number_of_times_that_are_skipped() {
+  void a_preview_lists_a_bounded_number_of_skipped_times() {
     String rest = "'timezone':'Europe/Berlin','dst':{'gap':'skip'},'count':2,'from':";
     JsonNode seconds =
         post("preview", "{'cron':'* * * * * *'," + rest + "'2027-03-28T00:59:58Z'}")
@@ -441,7 +441,7 @@ class ScheduleApiTest {
   }
 
   @Test
-  void a_preview_says_what_a_change_of_the_clocks_does() {
+  void a_preview_explains_clock_changes() {
     JsonNode shifted =
         post(
                 "preview",
@@ -477,7 +477,7 @@ class ScheduleApiTest {
     assertThat(shifted.get("nextRuns").get(0).get("note").isNull()).isTrue();
     assertThat(skipped.get("nextRuns"))
         .extracting(run -> run.get("at").asString() + " " + run.get("skipped"))
-        .as("three that fire, and one beside them")
+        .as("three that fire, and one that is skipped")
         .containsExactly(
             "2027-03-27T01:30:00.000Z false",
             "2027-03-28T01:00:00.000Z true",
@@ -491,7 +491,7 @@ class ScheduleApiTest {
   }
 
   @Test
-  void a_preview_knows_every_rule_that_a_schedule_has() {
+  void a_preview_accepts_every_rule_of_a_schedule() {
     assertThat(
             post(
                     "preview",
@@ -536,19 +536,19 @@ class ScheduleApiTest {
                 .expect(200)
                 .json()
                 .get("nextRuns"))
-        .as("time ends")
+        .as("times end with the year 9999")
         .hasSize(1);
   }
 
   @Test
-  void the_longest_preview_is_quick() {
-    String longest =
+  void the_most_expensive_preview_is_fast() {
+    String expensive =
         "{'cron':'59 59 23 29 2 *','timezone':'Australia/Lord_Howe','count':100,"
             + "'from':'2026-01-01T00:00:00Z'}";
-    post("preview", longest).expect(200);
+    post("preview", expensive).expect(200);
     long start = System.nanoTime();
 
-    assertThat(post("preview", longest).expect(200).json().get("nextRuns")).hasSize(100);
+    assertThat(post("preview", expensive).expect(200).json().get("nextRuns")).hasSize(100);
 
     assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(2));
   }

@@ -23,7 +23,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Targets at brokers as the API takes them, who may have which, and who may report. */
+/** Broker targets over HTTP: validation, grants and reports. */
 class BrokerTargetApiTest {
 
   private static TestApi api;
@@ -51,7 +51,7 @@ class BrokerTargetApiTest {
   }
 
   @Test
-  void a_target_is_stored_with_its_cluster_and_when_it_is_complete() {
+  void a_target_is_stored_with_its_cluster_and_completion_mode() {
     String id = api.task(json("{'type': 'a', 'target': {'kafka': {'topic': 'orders'}}}"));
 
     assertThat(api.get("/v1/tasks/" + id).send().expect(200).json().get("target").toString())
@@ -104,8 +104,7 @@ class BrokerTargetApiTest {
             + " INVALID_VALUE",
         "{'rabbitmq':{'cluster':'eu','routingKey':'q','queue':'q'}} | /queue | INVALID_VALUE",
       })
-  void a_target_that_breaks_a_rule_is_refused_and_nothing_is_stored(
-      String target, String field, ErrorCode code) {
+  void an_invalid_target_is_rejected_and_not_stored(String target, String field, ErrorCode code) {
     String before = tasks();
     String kind = target.contains("kafka") ? "kafka" : "rabbitmq";
     String body = json("{'type': 'refused', 'target': %s}".formatted(target));
@@ -139,7 +138,7 @@ class BrokerTargetApiTest {
         "{'rabbitmq':{'cluster':'eu','exchange':'e','routingKey':'k','maxDepth':5}} |"
             + " /rabbitmq/queue | REQUIRED_FIELD",
       })
-  void a_limit_of_depth_says_of_what(String target, String field, ErrorCode code) {
+  void a_depth_limit_names_its_queue_or_group(String target, String field, ErrorCode code) {
     TestApi.Reply reply =
         api.put("/v1/types/limited")
             .json(json("{'target': %s}".formatted(target)))
@@ -152,7 +151,7 @@ class BrokerTargetApiTest {
   }
 
   @Test
-  void callbacks_and_alerts_go_to_no_broker() {
+  void callbacks_and_alerts_cannot_use_brokers() {
     api.post("/v1/tasks")
         .json(json("{'type': 'a', 'onDead': {'kafka': {'topic': 't'}}}"))
         .send()
@@ -164,7 +163,7 @@ class BrokerTargetApiTest {
   }
 
   @Test
-  void a_tenant_publishes_where_an_admin_has_granted_it() {
+  void a_tenant_publishes_only_where_an_admin_granted_it() {
     String owner = api.key("grants", "owner");
     String body = json("{'type': 'a', 'target': {'kafka': {'topic': 'orders.new'}}}");
     api.request("POST", "/v1/tasks")
@@ -211,7 +210,7 @@ class BrokerTargetApiTest {
   }
 
   @Test
-  void a_repeat_is_answered_as_before_although_the_grant_is_gone() {
+  void a_repeated_request_gets_the_same_response_after_the_grant_is_revoked() {
     String owner = api.key("repeats", "owner");
     String task = json("{'type': 'a', 'target': {'kafka': {'topic': 'orders'}}}");
     String batch = "{\"tasks\": [" + String.join(",", Collections.nCopies(50, task)) + "]}";
@@ -232,7 +231,7 @@ class BrokerTargetApiTest {
   }
 
   @Test
-  void a_repeat_is_answered_as_before_to_a_key_of_the_same_types_only() {
+  void a_repeated_request_gets_the_same_response_only_for_keys_of_the_same_types() {
     String first = api.key("scopes", "producer", "a");
     String same = api.key("scopes", "producer", "a");
     String next = api.key("scopes", "producer", "b");
@@ -261,7 +260,7 @@ class BrokerTargetApiTest {
         "'kafka/main/a'     | /publish   | INVALID_TYPE",
         "[7]                | /publish/0 | INVALID_TYPE",
       })
-  void what_is_no_grant_is_refused(String publish, String pointer, ErrorCode code) {
+  void an_invalid_grant_is_rejected(String publish, String pointer, ErrorCode code) {
     TestApi.Reply reply =
         api.put("/v1/tenants/refused")
             .json(json("{'publish': %s}".formatted(publish)))
@@ -273,7 +272,7 @@ class BrokerTargetApiTest {
   }
 
   @Test
-  void a_consumer_reports_only_types_that_its_key_may_touch() {
+  void a_consumer_can_report_only_types_that_its_key_allows() {
     String id = api.task(json("{'type': 'mine', 'target': {'kafka': {'topic': 'mine'}}}"));
     ClaimedTask claimed = claimToReport("mine");
     assertThat(claimed.id().toString()).isEqualTo(id);

@@ -104,9 +104,9 @@ class BrokerOptionsTest {
 
   @ParameterizedTest
   @CsvSource({
-    "acks=1, acks is decided",
-    "transactional.id=x, transactional.id is decided",
-    "interceptor.classes=x, interceptor.classes is decided",
+    "acks=1, acks is set by Carillon",
+    "transactional.id=x, transactional.id is set by Carillon",
+    "interceptor.classes=x, interceptor.classes is set by Carillon",
     "compresion.type=lz4, is not a setting",
     "buffer.memory=much, buffer.memory",
     "compression.type=best, compression.type",

@@ -32,7 +32,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
 
-/** An attempt to be made by a test: what is sent where, with defaults for the rest. */
+/** Builds and runs the attempt of a test. */
 public final class Attempt {
 
   public static final Instant NOW = Instant.parse("2026-11-15T10:00:00.250Z");
@@ -64,7 +64,7 @@ public final class Attempt {
     return new Attempt(url);
   }
 
-  /** A deliverer that may reach this machine; every name that is not an address is this machine. */
+  /** A deliverer that may connect to loopback addresses, and resolves every name to 127.0.0.1. */
   static HttpDeliverer deliverer() {
     return deliverer(Attempt::everythingIsLocal);
   }
@@ -153,7 +153,7 @@ public final class Attempt {
         5,
         key,
         number,
-        new Lease(6 + number, new UUID(1, 2)), // each attempt has a fence of its own
+        new Lease(6 + number, new UUID(1, 2)), // each attempt has its own fence
         Instant.parse("2026-11-15T09:59:58.007Z"),
         Instant.parse("2026-11-15T09:59:58.007Z"),
         NOW,
@@ -170,7 +170,7 @@ public final class Attempt {
         fireAt);
   }
 
-  /** Starts the attempt as the engine does, on a virtual thread. */
+  /** Starts the attempt on a virtual thread, as the engine does. */
   Running startBy(Deliverer deliverer) {
     ClaimedTask task = task();
     var result = new FutureTask<>(() -> deliverer.deliver(task));
@@ -196,7 +196,7 @@ public final class Attempt {
     throw new AssertionError("not failed, but " + result);
   }
 
-  /** An attempt that may still be waiting. */
+  /** An attempt that may not have ended yet. */
   record Running(Thread thread, FutureTask<Delivery> future) {
 
     DeliveryResult result() {

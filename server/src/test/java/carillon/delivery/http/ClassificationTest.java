@@ -22,8 +22,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /**
- * What came back, with which header, under which policy, and what that means for the task and when.
- * It was due 60 s before it failed, and has no jitter.
+ * The outcome of a task by status, Retry-After header, status rules and retry policy. The task was
+ * due 60 s before it failed; there is no jitter.
  */
 class ClassificationTest {
 
@@ -64,7 +64,7 @@ class ClassificationTest {
       nullValues = "-",
       textBlock =
           """
-          # answer           | Retry-After                    | statuses        | policy      | attempt | outcome     | after
+          # response         | Retry-After                    | statuses        | policy      | attempt | outcome     | after
           200                | -                              | usual           | fixed       | 1       | COMPLETED   | -
           200                | 7                              | usual           | fixed       | 1       | COMPLETED   | -
           204                | -                              | usual           | once        | 1       | COMPLETED   | -
@@ -75,7 +75,7 @@ class ClassificationTest {
           302                | 7                              | usual           | fixed       | 1       | DEAD        | -
           304                | -                              | usual           | fixed       | 1       | DEAD        | -
           399                | -                              | usual           | fixed       | 1       | DEAD        | -
-          # what the target does not want
+          # the target rejects the request
           400                | -                              | usual           | fixed       | 1       | DEAD        | -
           401                | -                              | usual           | fixed       | 1       | DEAD        | -
           403                | -                              | usual           | fixed       | 1       | DEAD        | -
@@ -85,7 +85,7 @@ class ClassificationTest {
           422                | -                              | usual           | fixed       | 1       | DEAD        | -
           451                | -                              | usual           | fixed       | 1       | DEAD        | -
           499                | -                              | usual           | fixed       | 1       | DEAD        | -
-          # what may work later, by the policy
+          # retried according to the policy
           408                | -                              | usual           | fixed       | 1       | RETRY       | 10
           425                | -                              | usual           | fixed       | 1       | RETRY       | 10
           429                | -                              | usual           | fixed       | 1       | RETRY       | 10
@@ -121,7 +121,7 @@ class ClassificationTest {
           503                | Sun Nov 15 10:01:10 2026       | usual           | fixed       | 1       | RETRY       | 70
           503                | Fri, 31 Dec 9999 23:59:59 GMT  | usual           | fixed       | 1       | RETRY       | 86400
           503                | Sun, 15 Nov 2026 09:00:00 GMT  | usual           | fixed       | 1       | RETRY       | 10
-          # and ignored if it is not one thing that we understand
+          # and ignored unless there is exactly one valid value
           503                | -5                             | usual           | fixed       | 1       | RETRY       | 10
           503                | 1e9                            | usual           | fixed       | 1       | RETRY       | 10
           503                | 70.5                           | usual           | fixed       | 1       | RETRY       | 10
@@ -130,7 +130,7 @@ class ClassificationTest {
           503                | 2026-11-15T10:01:10Z           | usual           | fixed       | 1       | RETRY       | 10
           503                | Mon, 15 Nov 2026 10:01:10 GMT  | usual           | fixed       | 1       | RETRY       | 10
           503                | soon                           | usual           | fixed       | 1       | RETRY       | 10
-          # as the type says
+          # according to the type's status rules
           404                | -                              | 404 is success  | fixed       | 1       | COMPLETED   | -
           405                | -                              | 404 is success  | fixed       | 1       | DEAD        | -
           404                | -                              | 404 is retried  | fixed       | 1       | RETRY       | 10
@@ -145,7 +145,7 @@ class ClassificationTest {
           503                | 70                             | 500-503 is dead | fixed       | 1       | DEAD        | -
           504                | -                              | 500-503 is dead | fixed       | 1       | RETRY       | 10
           200                | -                              | 2xx is dead     | fixed       | 1       | DEAD        | -
-          # no status, or none that exists
+          # no status, or an invalid one
           600                | 70                             | usual           | fixed       | 1       | RETRY       | 10
           999                | -                              | 3xx is success  | once        | 1       | DEAD        | -
           CONNECTION         | -                              | usual           | fixed       | 1       | RETRY       | 10
@@ -158,18 +158,18 @@ class ClassificationTest {
           PROTOCOL           | -                              | usual           | fixed       | 1       | RETRY       | 10
           PROTOCOL           | -                              | usual           | fixed       | 5       | DEAD        | -
           ADDRESS_NOT_ALLOWED| -                              | usual           | fixed       | 1       | RETRY       | 10
-          # a stop of our own costs nothing
+          # an interrupt by our own stop costs no attempt
           interrupted        | -                              | usual           | once        | 1       | RELEASED    | -
           """)
-  void an_answer_means(
-      String answer,
+  void a_response_leads_to_this_outcome(
+      String response,
       @Nullable String retryAfter,
       String statuses,
       String policy,
       int attempt,
       String outcome,
       @Nullable Integer seconds) {
-    DeliveryResult result = result(answer, retryAfter, value(RULES, statuses));
+    DeliveryResult result = result(response, retryAfter, value(RULES, statuses));
 
     Outcome decided =
         value(POLICIES, policy).decide(task(attempt, true), result, NOW, new Random(1));
@@ -184,7 +184,7 @@ class ClassificationTest {
   }
 
   @Test
-  void a_target_of_the_tasks_own_that_is_gone_does_not_pause_the_type() {
+  void status_410_from_the_tasks_own_target_does_not_pause_the_type() {
     DeliveryResult gone = result("410", null, StatusRules.DEFAULT);
 
     Outcome decided = RetryPolicy.DEFAULT.decide(task(1, false), gone, NOW, new Random(1));
@@ -197,16 +197,16 @@ class ClassificationTest {
   }
 
   private static DeliveryResult result(
-      String answer, @Nullable String retryAfter, StatusRules statuses) {
-    if (answer.equals("interrupted")) {
+      String response, @Nullable String retryAfter, StatusRules statuses) {
+    if (response.equals("interrupted")) {
       return new DeliveryResult.Interrupted();
     }
-    if (!Character.isDigit(answer.charAt(0))) {
-      Failure failure = Failure.of(FailureKind.valueOf(answer), "no answer");
+    if (!Character.isDigit(response.charAt(0))) {
+      Failure failure = Failure.of(FailureKind.valueOf(response), "no response");
       return new DeliveryResult.Failed(failure, null);
     }
     List<String> headers = retryAfter == null ? List.of() : List.of(retryAfter.split(" AND ", -1));
-    return new Answer(Integer.parseInt(answer), headers, null).verdict(statuses, NOW);
+    return new TargetResponse(Integer.parseInt(response), headers, null).result(statuses, NOW);
   }
 
   private static ClaimedTask task(int attempt, boolean targetIsOfType) {

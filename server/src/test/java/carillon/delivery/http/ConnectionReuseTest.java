@@ -32,8 +32,8 @@ class ConnectionReuseTest {
         "HTTP/1.1 204 No Content\r\n\r\n",
         "HTTP/1.1 503 Busy\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n"
       })
-  void one_tenant_uses_its_connection_again(String answer) throws IOException {
-    try (var receiver = RawReceiver.answering(answer)) {
+  void a_tenant_reuses_its_connection(String response) throws IOException {
+    try (var receiver = RawReceiver.answering(response)) {
       for (int i = 0; i < 5; i++) {
         Attempt.at(receiver.url()).by(deliverer);
       }
@@ -81,12 +81,12 @@ class ConnectionReuseTest {
       strings = {
         "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n",
         "HTTP/1.0 200 OK\r\nContent-Length: 0\r\n\r\n",
-        // An answer that nobody asked for, waiting to be taken for the next one.
+        // An unrequested response, which must not be taken for the next one.
         "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\nHTTP/1.1 410 Gone\r\n\r\n",
         "HTTP/1.1 204 OK\r\nContent-Length: 3\r\n\r\nabc"
       })
-  void a_connection_that_cannot_be_trusted_is_not_used_again(String answer) throws IOException {
-    try (var receiver = RawReceiver.answering(answer)) {
+  void a_connection_in_an_unknown_state_is_not_reused(String response) throws IOException {
+    try (var receiver = RawReceiver.answering(response)) {
       assertThat(Attempt.at(receiver.url()).by(deliverer))
           .isInstanceOf(DeliveryResult.Accepted.class);
       assertThat(Attempt.at(receiver.url()).by(deliverer))
@@ -97,9 +97,9 @@ class ConnectionReuseTest {
   }
 
   @Test
-  void a_connection_whose_body_was_too_long_is_not_used_again() throws IOException {
-    String answer = "HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n" + "x".repeat(100_000);
-    try (var receiver = RawReceiver.answering(answer)) {
+  void a_connection_with_an_unread_body_is_not_reused() throws IOException {
+    String response = "HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n" + "x".repeat(100_000);
+    try (var receiver = RawReceiver.answering(response)) {
       Attempt.at(receiver.url()).by(deliverer);
       Attempt.at(receiver.url()).by(deliverer);
 
@@ -109,16 +109,16 @@ class ConnectionReuseTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"", "HTTP/1.1 408 Timeout\r\n\r\n"})
-  void a_connection_that_ended_while_idle_costs_no_attempt(String farewell) throws IOException {
+  void a_connection_closed_while_idle_costs_no_attempt(String beforeClose) throws IOException {
     try (var receiver =
         RawReceiver.that(
             wire -> {
               wire.read();
               wire.send(HttpRequestTest.OK);
-              wire.send(farewell);
+              wire.send(beforeClose);
             })) {
       Attempt.at(receiver.url()).by(deliverer);
-      // Longer than a connection is trusted without a look at it.
+      // Longer than a connection is trusted without a check.
       await().pollDelay(Duration.ofMillis(150)).until(() -> true);
 
       assertThat(Attempt.at(receiver.url()).by(deliverer))
@@ -128,7 +128,7 @@ class ConnectionReuseTest {
   }
 
   @Test
-  void attempts_at_the_same_time_have_connections_of_their_own() throws IOException {
+  void concurrent_attempts_use_separate_connections() throws IOException {
     try (var receiver = RawReceiver.answering(HttpRequestTest.OK)) {
       var running =
           Stream.generate(() -> Attempt.at(receiver.url()).timeout(Duration.ofSeconds(10)))

@@ -31,7 +31,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** One loopback address plays the public internet; the one next to it, a private network. */
+/** 127.0.0.1 stands for the public internet, 127.0.0.2 for a private network. */
 @Tag("slow")
 class EgressTest {
 
@@ -62,7 +62,7 @@ class EgressTest {
   }
 
   @Test
-  void a_name_is_dialled_at_the_address_that_was_vetted() {
+  void a_delivery_connects_to_the_vetted_address() {
     try (var deliverer = resolving(host -> addresses(PUBLIC))) {
       assertThat(named("hooks.example").by(deliverer))
           .isEqualTo(new DeliveryResult.Accepted(200, null));
@@ -72,7 +72,7 @@ class EgressTest {
   }
 
   @Test
-  void a_name_that_turns_private_between_attempts_is_not_dialled_again() {
+  void a_name_that_becomes_private_between_attempts_is_denied() {
     Iterator<String> answers = Stream.of(PUBLIC, PRIVATE).iterator();
     try (var deliverer = resolving(host -> addresses(answers.next()))) {
       assertThat(named("flip.example").by(deliverer)).isInstanceOf(DeliveryResult.Accepted.class);
@@ -116,7 +116,7 @@ class EgressTest {
   }
 
   @Test
-  void a_host_that_the_operator_named_may_resolve_to_anything() {
+  void a_host_that_the_operator_allowed_may_resolve_to_any_address() {
     var named = new HttpTargetRules(AddressRules.of(List.of("billing")));
     try (var deliverer = resolving(named, host -> addresses(PRIVATE))) {
       assertThat(named("billing").by(deliverer)).isInstanceOf(DeliveryResult.Accepted.class);
@@ -127,7 +127,7 @@ class EgressTest {
   @ParameterizedTest
   @ValueSource(
       strings = {"127.0.0.2", "localhost", "127.2", "2130706434", "[::ffff:127.0.0.2]", "0x7f.2"})
-  void literal_addresses_are_vetted_again_by_every_attempt(String host) {
+  void literal_addresses_are_vetted_by_every_attempt(String host) {
     var lookups = new AtomicInteger();
     try (var deliverer =
         resolving(
@@ -170,7 +170,7 @@ class EgressTest {
   }
 
   @Test
-  void proxies_that_the_system_names_are_not_used() throws IOException {
+  void system_proxies_are_not_used() throws IOException {
     try (var proxy = RawReceiver.answering(HttpRequestTest.OK);
         var deliverer = resolving(host -> addresses(PUBLIC))) {
       List<String> settings = List.of("http.proxy", "https.proxy", "socksProxy");
@@ -195,20 +195,20 @@ class EgressTest {
   }
 
   @Test
-  void an_address_that_cannot_be_reached_leads_to_the_next() {
-    // Nobody listens at this port on ::1.
+  void an_unreachable_address_is_followed_by_the_next() {
+    // Nothing listens at this port on ::1.
     try (var deliverer = resolving(host -> addresses("::1", PUBLIC))) {
       assertThat(named("dual.example").by(deliverer)).isInstanceOf(DeliveryResult.Accepted.class);
     }
   }
 
   @Test
-  void a_target_that_does_not_take_the_call_is_given_three_seconds() throws IOException {
+  void connecting_times_out_after_three_seconds() throws IOException {
     try (var full = FullBacklog.listen()) {
       long start = System.nanoTime();
       try (var deliverer = resolving(host -> addresses(PUBLIC, PUBLIC))) {
         assertThat(Attempt.at(full.url()).timeout(Duration.ofSeconds(10)).failureBy(deliverer))
-            .isEqualTo(Failure.of(FailureKind.CONNECTION, "no connection could be made"));
+            .isEqualTo(Failure.of(FailureKind.CONNECTION, "connection failed"));
       }
       assertThat(Duration.ofNanos(System.nanoTime() - start))
           .isBetween(Duration.ofMillis(2900), Duration.ofSeconds(4));
@@ -216,7 +216,7 @@ class EgressTest {
   }
 
   @Test
-  void the_deadline_covers_the_call() throws IOException {
+  void the_deadline_covers_connecting() throws IOException {
     try (var full = FullBacklog.listen();
         var deliverer = resolving(host -> addresses(PUBLIC))) {
       long start = System.nanoTime();
@@ -229,7 +229,7 @@ class EgressTest {
   }
 
   @Test
-  void an_unknown_name_is_a_failure_of_dns() {
+  void an_unknown_name_is_a_dns_failure() {
     try (var deliverer =
         resolving(
             host -> {
@@ -241,14 +241,14 @@ class EgressTest {
   }
 
   @Test
-  void an_empty_answer_is_a_failure_of_dns() {
+  void an_empty_dns_response_is_a_dns_failure() {
     try (var deliverer = resolving(host -> addresses())) {
       assertThat(named("empty.example").failureKindBy(deliverer)).isEqualTo(FailureKind.DNS);
     }
   }
 
   @Test
-  void a_thousand_records_are_a_name_like_any_other() {
+  void a_name_may_have_a_thousand_addresses() {
     String[] many = new String[1000];
     Arrays.fill(many, PUBLIC);
     try (var deliverer = resolving(host -> addresses(many))) {
@@ -257,7 +257,7 @@ class EgressTest {
   }
 
   @Test
-  void a_silent_resolver_is_given_two_seconds_and_holds_up_nobody_else() {
+  void a_lookup_times_out_after_two_seconds_without_delaying_others() {
     var silence = new CountDownLatch(1);
     Resolver.Lookup lookup =
         host -> {
@@ -279,7 +279,7 @@ class EgressTest {
       assertThat(silent)
           .allMatch(running -> Attempt.failureIn(running.result()).kind() == FailureKind.DNS);
       assertThat(Duration.ofNanos(System.nanoTime() - start))
-          .isBetween(Resolver.LIMIT, Resolver.LIMIT.plusSeconds(1));
+          .isBetween(Resolver.TIMEOUT, Resolver.TIMEOUT.plusSeconds(1));
     } finally {
       silence.countDown();
     }
@@ -351,7 +351,7 @@ class EgressTest {
     }
   }
 
-  /** A port whose queue of unaccepted connections is full, so that Linux drops further calls. */
+  /** A port whose backlog is full, so that Linux drops further connection requests. */
   private record FullBacklog(ServerSocket listener, List<Socket> waiting) implements AutoCloseable {
 
     static FullBacklog listen() throws IOException {
@@ -366,7 +366,7 @@ class EgressTest {
       } catch (SocketTimeoutException e) {
         return full;
       }
-      throw new AssertionError("the backlog has no end");
+      throw new AssertionError("the backlog never fills up");
     }
 
     String url() {

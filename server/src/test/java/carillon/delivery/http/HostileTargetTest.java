@@ -27,21 +27,21 @@ class HostileTargetTest {
   }
 
   @Test
-  void a_target_that_never_answers_meets_the_deadline() throws IOException {
+  void a_target_that_never_responds_times_out() throws IOException {
     try (var receiver = RawReceiver.that(RawReceiver.Wire::awaitHangUp)) {
       assertTimesOut(Attempt.at(receiver.url()));
     }
   }
 
   @Test
-  void a_target_that_never_reads_meets_the_deadline() throws IOException {
+  void a_target_that_never_reads_times_out() throws IOException {
     try (var receiver = RawReceiver.that(RawReceiver.Wire::ignore)) {
       assertTimesOut(Attempt.at(receiver.url()).payload("\"" + "x".repeat(32 << 20) + "\""));
     }
   }
 
   @Test
-  void a_head_that_trickles_meets_the_deadline() throws IOException {
+  void a_head_that_is_sent_slowly_times_out() throws IOException {
     try (var receiver =
         RawReceiver.that(
             wire -> {
@@ -53,7 +53,7 @@ class HostileTargetTest {
   }
 
   @Test
-  void interim_answers_without_end_meet_the_deadline() throws IOException {
+  void endless_interim_responses_time_out() throws IOException {
     try (var receiver =
         RawReceiver.that(wire -> wire.sendForever("HTTP/1.1 102 Processing\r\n\r\n"))) {
       assertTimesOut(Attempt.at(receiver.url()));
@@ -61,7 +61,7 @@ class HostileTargetTest {
   }
 
   @Test
-  void the_targets_own_timeout_comes_before_the_types() throws IOException {
+  void the_targets_timeout_overrides_the_types() throws IOException {
     try (var receiver = RawReceiver.that(RawReceiver.Wire::awaitHangUp)) {
       assertTimesOut(
           Attempt.at(receiver.url()).timeout(Duration.ofMinutes(1)).targetTimeout(Attempt.TIMEOUT));
@@ -69,7 +69,7 @@ class HostileTargetTest {
   }
 
   @Test
-  void ten_thousand_interim_answers_do_not_hide_the_final_one() throws IOException {
+  void ten_thousand_interim_responses_do_not_hide_the_final_one() throws IOException {
     String flood = "HTTP/1.1 103 Early Hints\r\nX: y\r\n\r\n".repeat(10_000);
 
     try (var receiver = answering(flood + "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")) {
@@ -79,7 +79,7 @@ class HostileTargetTest {
   }
 
   @Test
-  void success_stands_although_its_body_trickles() throws IOException {
+  void a_success_counts_although_its_body_is_sent_slowly() throws IOException {
     try (var receiver =
         RawReceiver.that(
             wire -> {
@@ -110,7 +110,7 @@ class HostileTargetTest {
             })) {
       assertThat(Attempt.at(receiver.url()).timeout(Duration.ofSeconds(10)).by(deliverer))
           .isEqualTo(new DeliveryResult.Accepted(200, "x".repeat(4096)));
-      // 64 KiB were read; the rest is what the kernel's buffers took.
+      // 64 KiB were read; the rest is in the kernel's buffers.
       assertThat(receiver.bytesSent()).isLessThan(16 << 20);
     }
   }
@@ -143,13 +143,13 @@ class HostileTargetTest {
               wire.sendForever("X-Filler: " + "y".repeat(4000) + "\r\n");
             })) {
       assertThat(Attempt.at(receiver.url()).timeout(Duration.ofSeconds(10)).failureBy(deliverer))
-          .isEqualTo(Failure.of(FailureKind.PROTOCOL, "the head of the answer is too long"));
+          .isEqualTo(Failure.of(FailureKind.PROTOCOL, "the head of the response is too long"));
       assertThat(receiver.bytesSent()).isLessThan(16 << 20);
     }
   }
 
   @Test
-  void a_header_without_end_is_not_read() throws IOException {
+  void an_endless_header_is_not_read() throws IOException {
     try (var receiver =
         RawReceiver.that(
             wire -> {
@@ -183,16 +183,16 @@ class HostileTargetTest {
         "\u0000\u0001\u0002\r\n\r\n",
         "\u0015\u0003\u0003\u0000\u0002\u0002\n"
       })
-  void what_is_not_http_is_said_to_be_so_without_repeating_it(String garbage) throws IOException {
+  void invalid_http_is_reported_without_quoting_it(String garbage) throws IOException {
     try (var receiver = answering(garbage)) {
       Failure failure = Attempt.at(receiver.url()).failureBy(deliverer);
 
       assertThat(failure.kind()).isIn(FailureKind.PROTOCOL, FailureKind.BROKEN);
       assertThat(failure.message())
           .isIn(
-              "the answer is not valid HTTP/1.1",
-              "the head of the answer is too long",
-              "the connection broke before the target had answered");
+              "the response is not valid HTTP/1.1",
+              "the head of the response is too long",
+              "the connection was lost before the target responded");
       assertThat(receiver.requests()).hasSize(1);
     }
   }
@@ -205,8 +205,8 @@ class HostileTargetTest {
         "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nab",
         "HTTP/1.1 200 OK\r\nX-Nul: a\u0000b\r\n\r\n"
       })
-  void success_stands_whatever_follows_it(String answer) throws IOException {
-    try (var receiver = answering(answer)) {
+  void a_success_counts_whatever_follows_it(String response) throws IOException {
+    try (var receiver = answering(response)) {
       assertThat(Attempt.at(receiver.url()).by(deliverer))
           .isInstanceOf(DeliveryResult.Accepted.class);
     }
@@ -215,14 +215,14 @@ class HostileTargetTest {
   @ParameterizedTest
   @ValueSource(
       strings = {"", "HTTP/1.1 200 OK", "HTTP/1.1 200 OK\r\n", "HTTP/1.1 200 OK\r\nX: y\r\n"})
-  void a_head_that_is_cut_off_is_no_success(String part) throws IOException {
+  void a_truncated_head_is_not_a_success(String part) throws IOException {
     try (var receiver = answering(part)) {
       assertThat(Attempt.at(receiver.url()).failureKindBy(deliverer)).isEqualTo(FailureKind.BROKEN);
     }
   }
 
   @Test
-  void a_reset_after_the_status_line_is_a_broken_connection() throws IOException {
+  void a_reset_after_the_status_line_is_a_lost_connection() throws IOException {
     try (var receiver =
         RawReceiver.that(
             wire -> {
@@ -233,13 +233,13 @@ class HostileTargetTest {
       assertThat(Attempt.at(receiver.url()).failureBy(deliverer))
           .isEqualTo(
               Failure.of(
-                  FailureKind.BROKEN, "the connection broke before the target had answered"));
+                  FailureKind.BROKEN, "the connection was lost before the target responded"));
     }
   }
 
   @ParameterizedTest
   @ValueSource(strings = {"POST", "GET", "PUT", "DELETE"})
-  void a_request_that_is_read_but_not_answered_is_not_sent_again(String method) throws IOException {
+  void a_request_without_a_response_is_not_sent_again(String method) throws IOException {
     try (var receiver = RawReceiver.that(RawReceiver.Wire::read)) {
       assertThat(Attempt.at(receiver.url()).method(method).failureKindBy(deliverer))
           .isEqualTo(FailureKind.BROKEN);
@@ -250,7 +250,7 @@ class HostileTargetTest {
   }
 
   @Test
-  void a_request_on_a_kept_connection_is_not_sent_again_either() throws IOException {
+  void a_request_on_a_reused_connection_is_not_sent_again() throws IOException {
     try (var receiver =
         RawReceiver.that(
             wire -> {
@@ -268,12 +268,12 @@ class HostileTargetTest {
   }
 
   @Test
-  void a_closed_port_is_no_connection() throws IOException {
+  void a_closed_port_is_a_connection_failure() throws IOException {
     var receiver = RawReceiver.answering(HttpRequestTest.OK);
     receiver.close();
 
     assertThat(Attempt.at(receiver.url()).failureBy(deliverer))
-        .isEqualTo(Failure.of(FailureKind.CONNECTION, "no connection could be made"));
+        .isEqualTo(Failure.of(FailureKind.CONNECTION, "connection failed"));
   }
 
   @Test
@@ -305,7 +305,7 @@ class HostileTargetTest {
               wire.awaitHangUp();
             })) {
       var running = Attempt.at(receiver.url()).timeout(Duration.ofSeconds(2)).startBy(deliverer);
-      // Everything that will come has been sent; most likely it has been read, too.
+      // The whole response has been sent, and most likely read.
       await().until(() -> receiver.bytesSent() > 0);
       await().pollDelay(Duration.ofMillis(100)).until(() -> !running.future().isDone());
 
@@ -316,7 +316,7 @@ class HostileTargetTest {
   }
 
   @Test
-  void after_closing_nothing_is_sent_any_more() throws IOException {
+  void nothing_is_sent_after_close() throws IOException {
     try (var receiver = RawReceiver.answering(HttpRequestTest.OK)) {
       deliverer.close();
 
@@ -327,7 +327,7 @@ class HostileTargetTest {
   }
 
   @Test
-  void closing_leaves_running_attempts_their_deadline() throws Exception {
+  void running_attempts_keep_their_deadline_after_close() throws Exception {
     var arrived = new CountDownLatch(1);
     try (var receiver =
         RawReceiver.that(
@@ -349,17 +349,17 @@ class HostileTargetTest {
     long start = System.nanoTime();
 
     assertThat(attempt.failureBy(deliverer))
-        .isEqualTo(Failure.of(FailureKind.TIMEOUT, "no answer within 1000 ms"));
+        .isEqualTo(Failure.of(FailureKind.TIMEOUT, "no response within 1000 ms"));
 
     assertThat(System.nanoTime() - start)
         .isBetween(Attempt.TIMEOUT.toNanos(), Attempt.TIMEOUT.plus(GRACE).toNanos());
   }
 
-  private static RawReceiver answering(String answer) {
+  private static RawReceiver answering(String response) {
     return RawReceiver.that(
         wire -> {
           wire.read();
-          wire.send(answer);
+          wire.send(response);
         });
   }
 }

@@ -34,7 +34,7 @@ class HttpRequestTest {
   }
 
   @Test
-  void a_delivery_says_what_it_is() {
+  void a_request_has_the_payload_and_the_headers() {
     var request = sent(at("/hook?a=b").number(3));
 
     assertThat(request.line()).isEqualTo("POST /hook?a=b HTTP/1.1");
@@ -55,7 +55,7 @@ class HttpRequestTest {
   }
 
   @Test
-  void a_delivery_carries_nothing_else() {
+  void a_request_has_no_other_headers() {
     assertThat(sent(at("/")).headers())
         .containsOnlyKeys(
             "host",
@@ -74,7 +74,7 @@ class HttpRequestTest {
   }
 
   @Test
-  void the_task_of_a_schedule_says_which_and_for_when_the_same_over_all_attempts() {
+  void every_attempt_of_a_scheduled_task_names_its_schedule_and_nominal_time() {
     Instant nominal = Instant.parse("2027-03-28T01:00:00Z");
 
     var first = sent(at("/").firedBy("nightly.report", nominal));
@@ -89,7 +89,7 @@ class HttpRequestTest {
   }
 
   @Test
-  void what_was_sent_is_written_down_without_secrets() {
+  void the_request_is_recorded_without_secrets() {
     Attempt attempt =
         at("/hook?to=a&api_key=marker1")
             .header("Authorization", "Bearer marker2")
@@ -105,19 +105,19 @@ class HttpRequestTest {
         .contains("\"Authorization\":\"(hidden)\"", "\"webhook-signature\":\"(hidden)\"")
         .contains("\"X-Shop\":\"7\"", "\"Content-Type\":\"application/json\"")
         .doesNotContain("marker", "v1,")
-        // The task and the attempt say these.
+        // These are recorded with the task and the attempt.
         .doesNotContain("Carillon-Task-Id", "webhook-id", "traceparent");
   }
 
   @Test
-  void what_was_sent_and_not_answered_is_written_down_too() throws IOException {
+  void a_request_without_a_response_is_recorded() throws IOException {
     try (var silent = RawReceiver.that(RawReceiver.Wire::read)) {
       assertThat(Attempt.at(silent.url()).startBy(deliverer).delivery().request()).isNotNull();
     }
   }
 
   @Test
-  void where_nothing_was_sent_nothing_is_written_down() throws IOException {
+  void no_request_is_recorded_if_none_was_sent() throws IOException {
     receiver.close();
 
     assertThat(at("/").startBy(deliverer).delivery().request()).isNull();
@@ -125,7 +125,7 @@ class HttpRequestTest {
   }
 
   @Test
-  void attempts_of_a_task_are_one_trace_of_many_spans() {
+  void attempts_of_a_task_are_spans_of_one_trace() {
     String first = sent(at("/")).header("traceparent");
     String second = sent(at("/").number(2)).header("traceparent");
 
@@ -172,7 +172,7 @@ class HttpRequestTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"POST", "PUT", "PATCH"})
-  void without_payload_the_body_is_empty(String method) {
+  void a_task_without_payload_has_an_empty_body(String method) {
     var request = sent(at("/").method(method).payload(null));
 
     assertThat(request.line()).startsWith(method + " ");
@@ -182,13 +182,13 @@ class HttpRequestTest {
   }
 
   @Test
-  void a_payload_of_null_is_sent_as_it_is() {
+  void a_null_payload_is_sent_unchanged() {
     assertThat(sent(at("/").payload("null")).body()).isEqualTo("null");
   }
 
   @ParameterizedTest
   @ValueSource(strings = {"GET", "DELETE"})
-  void methods_without_body_send_none(String method) {
+  void methods_without_a_body_send_none(String method) {
     var request = sent(at("/").method(method).signedWith(secret("key")));
 
     assertThat(request.headers()).doesNotContainKeys("content-length", "content-type");
@@ -203,7 +203,7 @@ class HttpRequestTest {
   }
 
   @Test
-  void while_secrets_are_rotated_each_of_them_signs() {
+  void each_secret_signs_during_rotation() {
     var request = sent(at("/").signedWith(secret("new"), secret("old")));
 
     assertThat(request.header("webhook-signature"))
@@ -211,12 +211,12 @@ class HttpRequestTest {
   }
 
   @Test
-  void without_secrets_there_is_no_signature() {
+  void a_task_without_secrets_is_not_signed() {
     assertThat(sent(at("/")).header("webhook-signature")).isNull();
   }
 
   @Test
-  void the_published_example_of_standard_webhooks_comes_out() {
+  void the_signature_matches_the_standard_webhooks_example() {
     var secret = new SigningSecret(Base64.getDecoder().decode("MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"));
 
     assertThat(
@@ -241,7 +241,7 @@ class HttpRequestTest {
     return new SigningSecret(text.getBytes(StandardCharsets.UTF_8));
   }
 
-  /** HMAC as RFC 2104 defines it, without the JDK's own. */
+  /** HMAC as RFC 2104 defines it, without the JDK's implementation. */
   private static String expected(@Nullable String body, String key) {
     String signed = Attempt.ID + "." + Attempt.NOW.getEpochSecond() + "." + body;
     byte[] padded = Arrays.copyOf(key.getBytes(StandardCharsets.UTF_8), 64);

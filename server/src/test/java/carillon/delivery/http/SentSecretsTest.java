@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** A target that sends back what it was sent shows no secrets in what is kept of its answer. */
+/** Secrets that a target echoes are not stored with its response. */
 class SentSecretsTest {
 
   final HttpDeliverer deliverer = Attempt.deliverer();
@@ -27,7 +27,7 @@ class SentSecretsTest {
 
   @ParameterizedTest
   @ValueSource(ints = {200, 500, 400, 410})
-  void secrets_that_the_target_sends_back_are_not_kept(int status) throws IOException {
+  void echoed_secrets_are_not_stored(int status) throws IOException {
     String echo =
         "got Authorization: Bearer s3cret-token, s3cret-token, x=42-lame-ducks, p=url-s3cret";
     try (RawReceiver target = answering(status, echo)) {
@@ -59,7 +59,7 @@ class SentSecretsTest {
         "pa%22ss%2Fw%5C%C3%B6rd%2B1%20end",
         "pa%22ss%2fw%5c%c3%b6rd%2b1+end",
       })
-  void a_secret_is_hidden_however_the_target_writes_it(String echo) {
+  void a_secret_is_hidden_in_every_encoding(String echo) {
     var secrets =
         SentSecrets.of(
             new Target.Http(
@@ -74,7 +74,7 @@ class SentSecretsTest {
   }
 
   @Test
-  void what_looks_like_an_escape_and_is_none_is_left_as_it_is() {
+  void invalid_escapes_are_left_unchanged() {
     var secrets =
         SentSecrets.of(
             new Target.Http("http://a/", "GET", Map.of("X-Key", "s3cret-token"), null, null));
@@ -85,19 +85,19 @@ class SentSecretsTest {
   }
 
   @Test
-  void a_secret_that_the_end_of_what_is_kept_cuts_in_two_is_not_kept() throws IOException {
-    String filler = "x".repeat(KeptBody.MAX_BYTES - 7);
+  void a_truncated_secret_is_not_stored() throws IOException {
+    String filler = "x".repeat(BodyExcerpt.MAX_BYTES - 7);
     try (RawReceiver target = answering(200, filler + "s3cret-token")) {
       DeliveryResult result =
           Attempt.at(target.url()).header("Authorization", "Bearer s3cret-token").by(deliverer);
 
       assertThat(output(result)).startsWith(filler).doesNotContain("s3cr");
-      assertThat(output(result).length()).isLessThanOrEqualTo(KeptBody.MAX_BYTES);
+      assertThat(output(result).length()).isLessThanOrEqualTo(BodyExcerpt.MAX_BYTES);
     }
   }
 
   @Test
-  void what_is_kept_does_not_grow() {
+  void hiding_secrets_does_not_make_the_text_longer() {
     var secrets =
         SentSecrets.of(new Target.Http("http://a/", "GET", Map.of("X-Key", "secret"), null, null));
     String text = "secret".repeat(680);
@@ -106,7 +106,7 @@ class SentSecretsTest {
   }
 
   @Test
-  void short_values_and_texts_without_secrets_are_left_alone() {
+  void short_values_and_texts_without_secrets_are_unchanged() {
     var none =
         SentSecrets.of(
             new Target.Http("http://a/?pin=1", "GET", Map.of("X-Key", "on"), null, null));
@@ -119,7 +119,7 @@ class SentSecretsTest {
   }
 
   @Test
-  void a_target_whose_secret_is_missing_is_not_called() throws IOException {
+  void a_target_with_a_missing_secret_is_not_called() throws IOException {
     try (RawReceiver target = answering(200, "ok")) {
       DeliveryResult result =
           Attempt.at(target.url() + "?token=(hidden)")
@@ -146,11 +146,11 @@ class SentSecretsTest {
   private static String output(DeliveryResult result) {
     String output =
         switch (result) {
-          case DeliveryResult.Accepted(_, var kept) -> kept;
+          case DeliveryResult.Accepted(_, var text) -> text;
           case DeliveryResult.Failed(var failure, _) -> failure.output();
           case DeliveryResult.Refused(var failure) -> failure.output();
           case DeliveryResult.Gone(var failure) -> failure.output();
-          default -> throw new AssertionError("not answered: " + result);
+          default -> throw new AssertionError("no response: " + result);
         };
     return String.valueOf(output);
   }

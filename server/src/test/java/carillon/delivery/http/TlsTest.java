@@ -22,18 +22,18 @@ import org.junit.jupiter.api.io.TempDir;
 
 class TlsTest {
 
-  static final Failure NO_TLS = Failure.of(FailureKind.TLS, "no TLS connection could be made");
+  static final Failure NO_TLS = Failure.of(FailureKind.TLS, "the TLS handshake failed");
 
   @TempDir static Path directory;
   static SSLContext hooks;
 
   @BeforeAll
-  static void makeCertificates() {
+  static void createCertificates() {
     hooks = TestCertificates.selfSigned(directory, "hooks.example");
   }
 
   @Test
-  void a_certificate_for_the_name_is_accepted_and_its_connection_kept() throws IOException {
+  void a_valid_certificate_is_accepted_and_the_connection_reused() throws IOException {
     try (var receiver = serving(hooks);
         var deliverer = trusting(hooks)) {
       for (int i = 0; i < 3; i++) {
@@ -48,7 +48,7 @@ class TlsTest {
   }
 
   @Test
-  void a_look_at_an_idle_connection_does_no_harm_to_it() throws IOException {
+  void checking_an_idle_connection_does_not_break_it() throws IOException {
     try (var receiver = serving(hooks);
         var deliverer = trusting(hooks)) {
       for (int i = 0; i < 3; i++) {
@@ -62,7 +62,7 @@ class TlsTest {
   }
 
   @Test
-  void a_certificate_for_another_name_is_not() throws IOException {
+  void a_certificate_for_another_name_is_rejected() throws IOException {
     try (var receiver = serving(hooks);
         var deliverer = trusting(hooks)) {
       assertThat(at("other.example", receiver).failureBy(deliverer)).isEqualTo(NO_TLS);
@@ -71,7 +71,7 @@ class TlsTest {
   }
 
   @Test
-  void a_certificate_that_nobody_vouches_for_is_not() throws IOException {
+  void an_untrusted_certificate_is_rejected() throws IOException {
     try (var receiver = serving(hooks);
         var deliverer = trusting(null)) {
       assertThat(at("hooks.example", receiver).failureBy(deliverer)).isEqualTo(NO_TLS);

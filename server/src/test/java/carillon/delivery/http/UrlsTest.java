@@ -13,7 +13,7 @@ class UrlsTest {
   private final Urls urls = new Urls(new HttpTargetRules(AddressRules.PUBLIC_ONLY));
 
   @Test
-  void a_url_that_comes_again_is_not_read_again() {
+  void a_repeated_url_is_not_parsed_again() {
     String text = "https://example.com/hook?a=1";
     TargetUrl first = urls.allowed(text);
 
@@ -23,14 +23,14 @@ class UrlsTest {
   }
 
   @Test
-  void what_the_rules_refuse_is_refused_each_time() {
+  void a_rejected_url_is_rejected_each_time() {
     assertThat(urls.allowed("http://10.0.0.1/")).isNull();
     assertThat(urls.allowed("http://10.0.0.1/")).isNull();
     assertThat(urls.allowed("no url")).isNull();
   }
 
   @Test
-  void a_target_with_a_url_for_each_task_takes_no_more_room_than_others() {
+  void the_cache_is_bounded() {
     TargetUrl first = urls.allowed("https://example.com/0");
 
     IntStream.range(1, 5_000)

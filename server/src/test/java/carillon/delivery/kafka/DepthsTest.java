@@ -12,7 +12,6 @@ import java.util.concurrent.TimeoutException;
 import org.apache.kafka.common.errors.GroupAuthorizationException;
 import org.junit.jupiter.api.Test;
 
-/** Counts what groups are behind, also where Kafka does not say so. */
 class DepthsTest {
 
   private static final Target.DepthLimit LIMIT = new Target.DepthLimit(10, "readers");
@@ -32,63 +31,63 @@ class DepthsTest {
   }
 
   @Test
-  void a_group_that_cannot_be_read_does_not_stop_its_type_for_good()
+  void a_group_whose_lag_cannot_be_read_does_not_block_its_type_forever()
       throws InterruptedException, TimeoutException {
-    assertThat(depths.room("t", LIMIT)).isZero();
+    assertThat(depths.remainingCapacity("t", LIMIT)).isZero();
     for (int i = 0; i < 3; i++) {
       depths.measure(DepthsTest::forbidden);
-      assertThat(depths.room("t", LIMIT)).isEqualTo(10);
+      assertThat(depths.remainingCapacity("t", LIMIT)).isEqualTo(10);
       send(10);
-      assertThat(depths.room("t", LIMIT)).isZero();
+      assertThat(depths.remainingCapacity("t", LIMIT)).isZero();
     }
   }
 
   @Test
-  void the_last_lag_holds_while_the_next_cannot_be_read()
+  void the_last_lag_is_used_while_the_next_cannot_be_read()
       throws InterruptedException, TimeoutException {
-    depths.room("t", LIMIT);
+    depths.remainingCapacity("t", LIMIT);
     depths.measure(_ -> 7);
     send(2);
 
     depths.measure(DepthsTest::forbidden);
 
-    assertThat(depths.room("t", LIMIT)).isEqualTo(3);
+    assertThat(depths.remainingCapacity("t", LIMIT)).isEqualTo(3);
   }
 
   @Test
-  void nobody_else_is_asked_once_kafka_does_not_answer() {
+  void no_other_group_is_measured_after_a_timeout() {
     for (int i = 0; i < 30; i++) {
-      depths.room("t" + i, LIMIT);
+      depths.remainingCapacity("t" + i, LIMIT);
     }
-    List<String> asked = new ArrayList<>();
+    List<String> measured = new ArrayList<>();
 
     assertThatThrownBy(
             () ->
                 depths.measure(
                     watched -> {
-                      asked.add(watched.topic());
+                      measured.add(watched.topic());
                       throw new TimeoutException();
                     }))
         .isInstanceOf(TimeoutException.class);
 
-    assertThat(asked).hasSize(1);
+    assertThat(measured).hasSize(1);
   }
 
   @Test
-  void a_topic_that_is_watched_again_is_counted_anew()
+  void counting_restarts_when_a_topic_is_used_again()
       throws InterruptedException, TimeoutException {
-    depths.room("t", LIMIT);
+    depths.remainingCapacity("t", LIMIT);
     depths.measure(_ -> 0);
     send(8);
     now += Duration.ofSeconds(61).toNanos();
     depths.measure(_ -> 0);
-    send(8); // nobody counts
-    depths.room("t", LIMIT);
+    send(8); // not counted
+    depths.remainingCapacity("t", LIMIT);
 
     depths.measure(_ -> 4);
 
-    assertThat(depths.room("t", LIMIT)).isEqualTo(6);
+    assertThat(depths.remainingCapacity("t", LIMIT)).isEqualTo(6);
     send(1);
-    assertThat(depths.room("t", LIMIT)).isEqualTo(5);
+    assertThat(depths.remainingCapacity("t", LIMIT)).isEqualTo(5);
   }
 }

@@ -41,12 +41,12 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Publishes to a real broker, and to some that are none. */
+/** Against a real Kafka broker. */
 @Tag("slow")
 class KafkaPublisherTest {
 
   private static final Instant NOW = Instant.parse("2026-11-15T10:00:00.250Z");
-  private static final Duration PATIENCE = Duration.ofSeconds(20);
+  private static final Duration TIMEOUT = Duration.ofSeconds(20);
 
   @TempDir static Path directory;
   private static KafkaBroker broker;
@@ -73,7 +73,7 @@ class KafkaPublisherTest {
 
   private static KafkaPublisher reach(String servers) {
     KafkaPublisher one = open(servers);
-    await("Kafka").atMost(PATIENCE).until(one::isReachable);
+    await("Kafka").atMost(TIMEOUT).until(one::isReachable);
     return one;
   }
 
@@ -82,12 +82,12 @@ class KafkaPublisherTest {
   }
 
   private List<DeliveryResult> ended(int count) {
-    await("the ends").atMost(PATIENCE).until(() -> results.size() >= count);
+    await("results").atMost(TIMEOUT).until(() -> results.size() >= count);
     return List.copyOf(results);
   }
 
   @Test
-  void a_message_carries_the_payload_and_says_what_it_is() {
+  void a_message_carries_the_payload_and_the_headers() {
     broker.makeTopic("said", 1);
 
     publish(publisher, task("said", "order-7", "{\"n\":1}"));
@@ -112,7 +112,7 @@ class KafkaPublisherTest {
   }
 
   @Test
-  void without_a_key_the_id_is_the_key_and_without_a_payload_the_value_is_empty() {
+  void the_task_id_replaces_a_missing_key_and_an_empty_value_a_missing_payload() {
     broker.makeTopic("bare", 1);
     ClaimedTask task = task("bare", null, null);
 
@@ -127,10 +127,10 @@ class KafkaPublisherTest {
   }
 
   @Test
-  void a_topic_that_is_not_there_fails_its_own_tasks_only() {
-    broker.makeTopic("beside", 1);
+  void a_missing_topic_fails_only_its_own_tasks() {
+    broker.makeTopic("existing", 1);
 
-    publish(publisher, task("nowhere", null, "1"), task("beside", null, "1"));
+    publish(publisher, task("nowhere", null, "1"), task("existing", null, "1"));
 
     assertThat(ended(2)).hasAtLeastOneElementOfType(DeliveryResult.Accepted.class);
     assertThat(failures()).containsExactly(FailureKind.UNROUTABLE);
@@ -138,8 +138,7 @@ class KafkaPublisherTest {
   }
 
   @Test
-  void a_topic_that_is_deleted_meanwhile_is_found_missing()
-      throws ExecutionException, InterruptedException {
+  void a_deleted_topic_is_noticed() throws ExecutionException, InterruptedException {
     broker.makeTopic("passing", 1);
     publish(publisher, task("passing", null, "1"));
     ended(1);
@@ -148,7 +147,7 @@ class KafkaPublisherTest {
     }
 
     await("the loss of the topic")
-        .atMost(PATIENCE)
+        .atMost(TIMEOUT)
         .pollInterval(Duration.ofMillis(100))
         .until(
             () -> {
@@ -156,11 +155,11 @@ class KafkaPublisherTest {
               return failures().contains(FailureKind.UNROUTABLE);
             });
     assertThat(failures()).containsOnly(FailureKind.UNROUTABLE, FailureKind.BROKER_LOST);
-    await("what is still under way").atMost(PATIENCE).until(() -> publisher.isReachable());
+    await("messages in flight").atMost(TIMEOUT).until(() -> publisher.isReachable());
   }
 
   @Test
-  void a_message_that_is_too_large_is_refused_for_good() {
+  void a_message_that_is_too_large_is_refused() {
     broker.makeTopic("small", 1);
 
     publish(publisher, task("small", null, "\"" + "x".repeat(2_000_000) + "\""));
@@ -170,32 +169,34 @@ class KafkaPublisherTest {
   }
 
   @Test
-  void the_depth_of_a_group_is_room_for_others() {
+  void the_lag_of_a_group_limits_the_capacity() {
     broker.makeTopic("deep", 2);
     var target =
         new Target.Kafka(
             "main", "deep", Target.Complete.ON_PUBLISH, new Target.DepthLimit(10, "readers"));
-    await("a measure").atMost(PATIENCE).until(() -> publisher.room(target) == 10);
+    await("the first measurement")
+        .atMost(TIMEOUT)
+        .until(() -> publisher.remainingCapacity(target) == 10);
 
     publish(
         publisher,
         IntStream.range(0, 8).mapToObj(_ -> task("deep", null, "1")).toArray(ClaimedTask[]::new));
     ended(8);
 
-    assertThat(publisher.room(target)).isEqualTo(2);
-    await("the next measure")
-        .atMost(PATIENCE)
+    assertThat(publisher.remainingCapacity(target)).isEqualTo(2);
+    await("the next measurement")
+        .atMost(TIMEOUT)
         .until(() -> publisher.depths().getOrDefault("deep/readers", 0L) == 8);
-    assertThat(publisher.room(target)).isEqualTo(2);
+    assertThat(publisher.remainingCapacity(target)).isEqualTo(2);
     try (KafkaReader reader = new KafkaReader(broker, "deep")) {
       reader.read(8);
       reader.commit();
     }
-    await("room").atMost(PATIENCE).until(() -> publisher.room(target) == 10);
+    await("capacity").atMost(TIMEOUT).until(() -> publisher.remainingCapacity(target) == 10);
   }
 
   @Test
-  void a_broker_that_takes_connections_and_never_answers_is_not_reachable() throws IOException {
+  void a_broker_that_accepts_connections_but_never_responds_is_unreachable() throws IOException {
     try (ServerSocket silent = new ServerSocket(0, 50, InetAddress.ofLiteral("127.0.0.1"));
         KafkaPublisher one = open("127.0.0.1:" + silent.getLocalPort())) {
       publish(one, task("any", null, "1"));
@@ -206,7 +207,7 @@ class KafkaPublisherTest {
   }
 
   @Test
-  void what_is_under_way_at_the_close_ends_as_interrupted() {
+  void close_interrupts_messages_in_flight() {
     broker.makeTopic("closing", 1);
     KafkaPublisher one = reach(broker.servers());
     int many = 20_000;
@@ -224,27 +225,27 @@ class KafkaPublisherTest {
   }
 
   @Test
-  void whoever_holds_more_than_it_may_says_so_and_still_ends_all() {
+  void a_full_publisher_reports_it_and_still_ends_every_task() {
     broker.makeTopic("heavy", 1);
     KafkaPublisher one =
         KafkaPublisher.start(
             KafkaCluster.of(
                 "main", Map.of(KafkaCluster.SERVERS, broker.servers(), "buffer.memory", "2000000")),
             InstantSource.fixed(NOW));
-    await("Kafka").atMost(PATIENCE).until(one::isReachable);
-    CountDownLatch looked = new CountDownLatch(1);
+    await("Kafka").atMost(TIMEOUT).until(one::isReachable);
+    CountDownLatch checked = new CountDownLatch(1);
     String payload = "\"" + "x".repeat(100_000) + "\"";
     int many = 40;
 
     one.publish(
         IntStream.range(0, many).mapToObj(_ -> task("heavy", null, payload)).toList(),
         (_, result) -> {
-          Latches.await(looked);
+          Latches.await(checked);
           results.add(result);
         });
 
     assertThat(one.isFull()).isTrue();
-    looked.countDown();
+    checked.countDown();
     assertThat(ended(many)).hasSize(many);
     assertThat(one.isFull()).isFalse();
     one.close();
@@ -252,7 +253,7 @@ class KafkaPublisherTest {
   }
 
   @Test
-  void what_was_claimed_too_long_ago_is_not_sent() {
+  void a_task_whose_lease_has_ended_is_not_sent() {
     broker.makeTopic("late", 1);
 
     publish(publisher, task("late", null, "1", NOW.minusMillis(1)), task("late", null, "2", NOW));
@@ -265,7 +266,7 @@ class KafkaPublisherTest {
   }
 
   @Test
-  void an_end_that_dies_takes_nobody_with_it() {
+  void a_failing_callback_does_not_affect_other_tasks() {
     broker.makeTopic("dying", 1);
     publisher.publish(
         List.of(task("dying", null, "1"), task("none-such", null, "1")),

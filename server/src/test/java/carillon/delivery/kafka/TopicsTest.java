@@ -17,13 +17,12 @@ import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
-/** Looks topics up, many at once. */
 class TopicsTest {
 
   private final AtomicLong now = new AtomicLong();
 
   @Test
-  void many_unknown_topics_share_a_few_lookups() {
+  void many_unknown_topics_share_few_lookups() {
     AtomicInteger lookups = new AtomicInteger();
     CountDownLatch start = new CountDownLatch(1);
     Topics topics =
@@ -38,17 +37,17 @@ class TopicsTest {
             },
             now::get);
 
-    List<CompletableFuture<Optional<DeliveryResult>>> answers =
-        IntStream.range(0, 2_000).mapToObj(i -> topics.answer("t" + i)).toList();
+    List<CompletableFuture<Optional<DeliveryResult>>> problems =
+        IntStream.range(0, 2_000).mapToObj(i -> topics.problem("t" + i)).toList();
     start.countDown();
 
-    assertThat(answers)
-        .allSatisfy(answer -> assertThat(answer.get()).contains(Results.noSuchTopic()));
+    assertThat(problems)
+        .allSatisfy(problem -> assertThat(problem.get()).contains(Results.noSuchTopic()));
     assertThat(lookups.get()).isLessThan(200);
   }
 
   @Test
-  void a_lookup_that_dies_ends_as_lost_and_is_done_again() {
+  void a_failed_lookup_ends_as_lost_and_is_repeated() {
     AtomicInteger lookups = new AtomicInteger();
     Topics topics =
         new Topics(
@@ -60,20 +59,20 @@ class TopicsTest {
             },
             now::get);
 
-    assertThat(topics.answer("t").join()).contains(Results.lost());
-    await().until(() -> topics.answer("t").join().isEmpty());
+    assertThat(topics.problem("t").join()).contains(Results.lost());
+    await().until(() -> topics.problem("t").join().isEmpty());
   }
 
   @Test
-  void a_topic_that_does_not_confirm_rests_longer_each_time() {
+  void a_topic_that_does_not_confirm_is_paused_longer_each_time() {
     Topics topics = new Topics(_ -> Map.of("t", Optional.empty()), now::get);
     for (int millis : List.of(500, 1_000, 2_000, 4_000, 5_000, 5_000)) {
-      assertThat(topics.answer("t").join()).isEmpty();
-      topics.doubt("t");
+      assertThat(topics.problem("t").join()).isEmpty();
+      topics.onUnconfirmed("t");
       now.addAndGet(Duration.ofMillis(millis).toNanos() - 1);
-      assertThat(topics.isResting("t")).isTrue();
+      assertThat(topics.isPaused("t")).isTrue();
       now.addAndGet(1);
-      assertThat(topics.isResting("t")).isFalse();
+      assertThat(topics.isPaused("t")).isFalse();
     }
   }
 }

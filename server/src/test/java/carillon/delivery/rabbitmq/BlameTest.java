@@ -20,7 +20,6 @@ import java.util.List;
 import java.util.UUID;
 import org.junit.jupiter.api.Test;
 
-/** Who pays for a channel that the broker has closed. */
 class BlameTest {
 
   private static final Instant NOW = Instant.parse("2026-11-15T10:00:00Z");
@@ -86,30 +85,30 @@ class BlameTest {
   }
 
   @Test
-  void only_those_to_blame_fail() {
-    assertThat(failure(MISSING.verdict(sent("a", 1), true)).kind())
+  void only_the_messages_that_caused_the_close_fail() {
+    assertThat(failure(MISSING.resultOf(sent("a", 1), true)).kind())
         .isEqualTo(FailureKind.UNROUTABLE);
-    assertThat(failure(NOT_ALLOWED.verdict(sent("a", 1), true)).kind())
+    assertThat(failure(NOT_ALLOWED.resultOf(sent("a", 1), true)).kind())
         .isEqualTo(FailureKind.BROKER_REFUSED);
     for (Blame blame : List.of(MISSING, NOT_ALLOWED, TOO_LARGE)) {
-      assertThat(blame.verdict(sent("b", 1), true)).isInstanceOf(DeliveryResult.Unreached.class);
+      assertThat(blame.resultOf(sent("b", 1), true)).isInstanceOf(DeliveryResult.Unreached.class);
     }
   }
 
   @Test
-  void what_is_too_large_is_refused_for_good() {
-    assertThat(TOO_LARGE.verdict(sent("a", 700), true)).isInstanceOf(DeliveryResult.Refused.class);
+  void a_message_over_the_size_limit_is_refused() {
+    assertThat(TOO_LARGE.resultOf(sent("a", 700), true)).isInstanceOf(DeliveryResult.Refused.class);
   }
 
   @Test
-  void a_close_that_names_nobody_fails_what_was_sent_and_nothing_else() {
+  void a_close_without_a_known_cause_fails_only_sent_messages() {
     assertThat(STRANGE.isOn(sent("a", 1))).isFalse();
-    assertThat(STRANGE.verdict(sent("a", 1), false)).isInstanceOf(DeliveryResult.Failed.class);
-    assertThat(STRANGE.verdict(unsent("a"), false)).isInstanceOf(DeliveryResult.Unreached.class);
+    assertThat(STRANGE.resultOf(sent("a", 1), false)).isInstanceOf(DeliveryResult.Failed.class);
+    assertThat(STRANGE.resultOf(unsent("a"), false)).isInstanceOf(DeliveryResult.Unreached.class);
   }
 
   @Test
-  void a_lost_connection_and_our_own_close_blame_nobody() {
+  void a_lost_connection_and_our_own_close_fail_no_message() {
     var ours =
         new ShutdownSignalException(
             false,
@@ -118,16 +117,16 @@ class BlameTest {
             "");
     var lost = new ShutdownSignalException(true, false, null, "");
     for (ShutdownSignalException cause : List.of(ours, lost)) {
-      assertThat(Blame.of(cause).verdict(sent("a", 1), false))
+      assertThat(Blame.of(cause).resultOf(sent("a", 1), false))
           .isInstanceOf(DeliveryResult.Unreached.class);
     }
   }
 
   @Test
-  void tenants_are_told_nothing_of_virtual_hosts_and_users() {
+  void errors_do_not_expose_virtual_hosts_and_users() {
     for (Blame blame : List.of(MISSING, NOT_ALLOWED, TOO_LARGE, STRANGE)) {
       for (int bytes : new int[] {1, 700}) {
-        assertThat(failure(blame.verdict(sent("a", bytes), false)).message())
+        assertThat(failure(blame.resultOf(sent("a", bytes), false)).message())
             .doesNotContain("vhost", "'v'", "'u'", "_");
       }
     }

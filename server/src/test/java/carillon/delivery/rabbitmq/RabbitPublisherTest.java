@@ -42,11 +42,11 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** What becomes of messages to a real RabbitMQ that takes them, or does not, or dies. */
+/** Against a real RabbitMQ server. */
 @Tag("slow")
 class RabbitPublisherTest {
 
-  private static final Duration PATIENCE = Duration.ofSeconds(20);
+  private static final Duration TIMEOUT = Duration.ofSeconds(20);
   private static final Instant NOW = Instant.parse("2026-11-15T10:00:00Z");
 
   private static @Nullable RabbitMqServer rabbit;
@@ -79,8 +79,8 @@ class RabbitPublisherTest {
   }
 
   @BeforeEach
-  void waitForIt() {
-    await().atMost(PATIENCE).until(publisher::isReachable);
+  void awaitConnection() {
+    await().atMost(TIMEOUT).until(publisher::isReachable);
   }
 
   @AfterEach
@@ -164,7 +164,7 @@ class RabbitPublisherTest {
   }
 
   @Test
-  void a_message_says_who_it_is_and_survives_a_restart() throws IOException {
+  void a_message_has_all_properties_and_is_persistent() throws IOException {
     queue("plain", Map.of());
     ClaimedTask task = task(to("", "plain"), 8);
     CompletableFuture<DeliveryResult> result = new CompletableFuture<>();
@@ -188,7 +188,7 @@ class RabbitPublisherTest {
   }
 
   @Test
-  void urgent_ones_come_first_where_the_queue_has_priorities() throws IOException {
+  void priorities_take_effect_in_a_priority_queue() throws IOException {
     queue("urgent", Map.of("x-max-priority", 9));
     List<ClaimedTask> tasks =
         IntStream.of(1, 9, 5).mapToObj(priority -> task(to("", "urgent"), priority)).toList();
@@ -196,7 +196,7 @@ class RabbitPublisherTest {
 
     publisher.publish(tasks, (_, _) -> confirmed.incrementAndGet());
 
-    await().atMost(PATIENCE).until(() -> confirmed.get() == tasks.size());
+    await().atMost(TIMEOUT).until(() -> confirmed.get() == tasks.size());
     List<Integer> priorities = new ArrayList<>();
     for (int i = 0; i < tasks.size(); i++) {
       priorities.add(channel.basicGet("urgent", true).getProps().getPriority());
@@ -205,7 +205,7 @@ class RabbitPublisherTest {
   }
 
   @Test
-  void what_a_consumer_rejects_goes_where_the_queue_says() throws IOException {
+  void a_rejected_message_goes_to_the_dead_letter_queue() throws IOException {
     queue("dead", Map.of());
     queue(
         "work",
@@ -220,14 +220,12 @@ class RabbitPublisherTest {
     assertThat(publish(to("", "work"))).isInstanceOf(DeliveryResult.Accepted.class);
     channel.basicReject(channel.basicGet("work", false).getEnvelope().getDeliveryTag(), false);
 
-    await()
-        .atMost(PATIENCE)
-        .until(() -> channel.queueDeclarePassive("dead").getMessageCount() == 1);
+    await().atMost(TIMEOUT).until(() -> channel.queueDeclarePassive("dead").getMessageCount() == 1);
     assertThat(channel.basicGet("dead", true).getBody()).asString().isEqualTo("{\"n\":1}");
   }
 
   @Test
-  void what_nobody_is_bound_for_is_unroutable_and_harms_no_other() throws IOException {
+  void an_unroutable_message_fails_without_affecting_others() throws IOException {
     queue("there", Map.of());
     List<ClaimedTask> tasks =
         IntStream.range(0, 200)
@@ -247,7 +245,7 @@ class RabbitPublisherTest {
           count.incrementAndGet();
         });
 
-    await().atMost(PATIENCE).until(() -> count.get() == tasks.size());
+    await().atMost(TIMEOUT).until(() -> count.get() == tasks.size());
     assertThat(unroutable)
         .hasSize(100)
         .allMatch(task -> ((Target.RabbitMq) task.target()).routingKey().equals("nowhere"));
@@ -255,7 +253,7 @@ class RabbitPublisherTest {
   }
 
   @Test
-  void an_exchange_that_is_not_there_closes_no_channel() throws IOException {
+  void a_missing_exchange_does_not_close_the_channel() throws IOException {
     channel.exchangeDeclare("orders", "topic", true);
     queue("all-orders", Map.of());
     channel.queueBind("all-orders", "orders", "#");
@@ -267,7 +265,7 @@ class RabbitPublisherTest {
   }
 
   @Test
-  void an_exchange_that_goes_is_missed_and_the_others_come_again() throws IOException {
+  void a_deleted_exchange_is_noticed_and_other_messages_continue() throws IOException {
     channel.exchangeDeclare("fleeting", "fanout", true);
     queue("fleeting-queue", Map.of());
     channel.queueBind("fleeting-queue", "fleeting", "");
@@ -276,23 +274,23 @@ class RabbitPublisherTest {
     channel.exchangeDelete("fleeting");
 
     assertThat(kind(publish(to("fleeting", "")))).isEqualTo(FailureKind.UNROUTABLE);
-    await().atMost(PATIENCE).until(publisher::isReachable);
+    await().atMost(TIMEOUT).until(publisher::isReachable);
     assertThat(publish(to("", "fleeting-queue"))).isInstanceOf(DeliveryResult.Accepted.class);
     assertThat(kind(publish(to("fleeting", "")))).isEqualTo(FailureKind.UNROUTABLE);
   }
 
   @Test
-  void an_exchange_that_is_the_brokers_own_refuses() throws IOException {
+  void an_internal_exchange_refuses_messages() throws IOException {
     channel.exchangeDeclare("inner", "fanout", true, false, true, Map.of());
 
     assertThat(kind(publish(to("inner", "")))).isEqualTo(FailureKind.BROKER_REFUSED);
-    await().atMost(PATIENCE).until(publisher::isReachable);
+    await().atMost(TIMEOUT).until(publisher::isReachable);
     assertThat(kind(publish(to("inner", "")))).isEqualTo(FailureKind.BROKER_REFUSED);
     assertThat(publisher.isReachable()).isTrue();
   }
 
   @Test
-  void a_queue_that_is_full_refuses() throws IOException {
+  void a_full_queue_rejects_messages() throws IOException {
     queue("small", Map.of("x-max-length", 1, "x-overflow", "reject-publish"));
 
     assertThat(publish(to("", "small"))).isInstanceOf(DeliveryResult.Accepted.class);
@@ -300,49 +298,48 @@ class RabbitPublisherTest {
   }
 
   @Test
-  void a_queue_takes_up_to_its_limit_and_more_when_it_has_been_emptied() throws IOException {
+  void a_queue_accepts_messages_up_to_its_limit_and_again_once_emptied() throws IOException {
     queue("limited", Map.of());
     var limited =
         new Target.RabbitMq(
             "main", "", "limited", Target.Complete.ON_PUBLISH, new Target.DepthLimit(3, "limited"));
-    var told = new AtomicInteger();
-    publisher.whenReady(told::incrementAndGet);
+    var signals = new AtomicInteger();
+    publisher.ready().add(signals::incrementAndGet);
 
-    await().atMost(PATIENCE).until(() -> publisher.room(limited) == 3);
+    await().atMost(TIMEOUT).until(() -> publisher.remainingCapacity(limited) == 3);
     for (int i = 0; i < 3; i++) {
       assertThat(publish(limited)).isInstanceOf(DeliveryResult.Accepted.class);
-      assertThat(publisher.room(limited)).isEqualTo(2 - i);
+      assertThat(publisher.remainingCapacity(limited)).isEqualTo(2 - i);
     }
     assertThat(publisher.depths()).containsEntry("limited", 3L);
-    int before = told.get();
+    int before = signals.get();
     channel.queuePurge("limited");
 
-    await().atMost(PATIENCE).until(() -> told.get() > before);
-    assertThat(publisher.room(limited)).isEqualTo(3);
+    await().atMost(TIMEOUT).until(() -> signals.get() > before);
+    assertThat(publisher.remainingCapacity(limited)).isEqualTo(3);
   }
 
   @Test
-  void a_limit_of_a_queue_that_is_not_there_limits_nothing() {
+  void a_depth_limit_on_a_missing_queue_has_no_effect() {
     var limited =
         new Target.RabbitMq(
             "main", "", "gone", Target.Complete.ON_PUBLISH, new Target.DepthLimit(3, "gone"));
 
-    await().atMost(PATIENCE).until(() -> publisher.room(limited) == Integer.MAX_VALUE);
+    await().atMost(TIMEOUT).until(() -> publisher.remainingCapacity(limited) == Integer.MAX_VALUE);
     assertThat(kind(publish(limited))).isEqualTo(FailureKind.UNROUTABLE);
   }
 
   @Test
-  void while_the_broker_has_no_memory_it_is_full_and_what_waits_comes_back_in_time()
-      throws IOException {
-    queue("patient", Map.of());
+  void messages_time_out_while_the_broker_has_blocked_the_connection() throws IOException {
+    queue("blocked", Map.of());
     rabbit().control("set_vm_memory_high_watermark", "absolute", "1MB");
     try {
-      publisher.publish(List.of(task(to("", "patient"), 5)), (_, _) -> {});
-      await().atMost(PATIENCE).until(() -> !publisher.isReachable());
+      publisher.publish(List.of(task(to("", "blocked"), 5)), (_, _) -> {});
+      await().atMost(TIMEOUT).until(() -> !publisher.isReachable());
       assertThat(publisher.isFull()).isFalse();
       String large = "x".repeat(1 << 20);
       List<ClaimedTask> tasks =
-          IntStream.range(0, 20).mapToObj(_ -> task(to("", "patient"), 5, null, large)).toList();
+          IntStream.range(0, 20).mapToObj(_ -> task(to("", "blocked"), 5, null, large)).toList();
 
       publisher.publish(
           tasks,
@@ -353,21 +350,21 @@ class RabbitPublisherTest {
           });
 
       assertThat(publisher.isFull()).isTrue();
-      await().atMost(publisher.patience()).until(() -> endedCount() == tasks.size());
+      await().atMost(publisher.confirmTimeout()).until(() -> endedCount() == tasks.size());
       assertThat(ended).allMatch(how -> kind(how) == FailureKind.BROKER_LOST);
       assertThat(publisher.isFull()).isFalse();
     } finally {
       rabbit().control("set_vm_memory_high_watermark", "0.4");
     }
 
-    await().atMost(PATIENCE).until(publisher::isReachable);
+    await().atMost(TIMEOUT).until(publisher::isReachable);
     await()
-        .atMost(PATIENCE)
-        .until(() -> publish(to("", "patient")) instanceof DeliveryResult.Accepted);
+        .atMost(TIMEOUT)
+        .until(() -> publish(to("", "blocked")) instanceof DeliveryResult.Accepted);
   }
 
   @Test
-  void what_another_may_have_by_now_is_not_sent() throws IOException {
+  void a_task_with_a_lapsed_lease_is_not_published() throws IOException {
     queue("lapsed", Map.of());
     CompletableFuture<DeliveryResult> result = new CompletableFuture<>();
 
@@ -380,7 +377,7 @@ class RabbitPublisherTest {
   }
 
   @Test
-  void what_is_not_confirmed_when_the_broker_dies_is_unreached() throws IOException {
+  void messages_unconfirmed_when_the_broker_dies_are_unreached() throws IOException {
     queue("durable", Map.of("x-queue-type", "quorum"));
     rabbit().settle();
     List<ClaimedTask> tasks =
@@ -396,10 +393,10 @@ class RabbitPublisherTest {
             ended.add(how);
           }
         });
-    await().atMost(PATIENCE).until(() -> !accepted.isEmpty());
+    await().atMost(TIMEOUT).until(() -> !accepted.isEmpty());
     rabbit().kill9();
 
-    await().atMost(PATIENCE).until(() -> endedCount() == tasks.size());
+    await().atMost(TIMEOUT).until(() -> endedCount() == tasks.size());
     assertThat(publisher.isReachable()).isFalse();
     assertThat(kind(publish(to("", "durable")))).isEqualTo(FailureKind.BROKER_LOST);
     assertThat(ended)
@@ -408,13 +405,16 @@ class RabbitPublisherTest {
                 how instanceof DeliveryResult.Accepted
                     || kind(how).equals(FailureKind.BROKER_LOST));
     rabbit().restart();
-    await().atMost(PATIENCE).until(publisher::isReachable);
+    await().atMost(TIMEOUT).until(publisher::isReachable);
     connection = connect();
     channel = channel();
-    Set<String> kept = ConcurrentHashMap.newKeySet();
+    Set<String> stored = ConcurrentHashMap.newKeySet();
     channel.basicConsume(
-        "durable", true, (_, message) -> kept.add(message.getProperties().getMessageId()), _ -> {});
-    await().atMost(PATIENCE).until(() -> kept.containsAll(accepted));
+        "durable",
+        true,
+        (_, message) -> stored.add(message.getProperties().getMessageId()),
+        _ -> {});
+    await().atMost(TIMEOUT).until(() -> stored.containsAll(accepted));
     assertThat(accepted).hasSizeLessThan(tasks.size());
   }
 
@@ -425,7 +425,7 @@ class RabbitPublisherTest {
   }
 
   @Test
-  void what_is_in_flight_at_the_end_is_interrupted_and_so_is_what_comes_later() throws IOException {
+  void close_interrupts_messages_in_flight_and_later_ones() throws IOException {
     queue("late", Map.of("x-queue-type", "quorum"));
     List<ClaimedTask> tasks =
         IntStream.range(0, 2_000).mapToObj(n -> task(to("", "late"), 5)).toList();

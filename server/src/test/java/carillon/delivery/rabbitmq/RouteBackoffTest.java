@@ -7,14 +7,13 @@ import java.time.Duration;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 
-/** How long a queue is left alone that does not confirm. */
 class RouteBackoffTest {
 
   private static final Target.RabbitMq BAD = to("bad");
   private static final Target.RabbitMq GOOD = to("good");
 
-  private final AtomicLong nanos = new AtomicLong(Long.MAX_VALUE - 5); // clocks may turn over
-  private final RouteBackoff places = new RouteBackoff(nanos::get);
+  private final AtomicLong nanos = new AtomicLong(Long.MAX_VALUE - 5); // nanoTime may overflow
+  private final RouteBackoff routes = new RouteBackoff(nanos::get);
 
   private static Target.RabbitMq to(String queue) {
     return new Target.RabbitMq("main", "", queue, Target.Complete.ON_PUBLISH, null);
@@ -25,42 +24,42 @@ class RouteBackoffTest {
   }
 
   @Test
-  void it_rests_and_no_other_does() {
-    places.doubt(BAD);
+  void only_the_failed_route_is_paused() {
+    routes.onUnconfirmed(BAD);
 
-    assertThat(places.isResting(BAD)).isTrue();
-    assertThat(places.isResting(GOOD)).isFalse();
+    assertThat(routes.isPaused(BAD)).isTrue();
+    assertThat(routes.isPaused(GOOD)).isFalse();
     pass(Duration.ofSeconds(1));
-    assertThat(places.isResting(BAD)).isFalse();
+    assertThat(routes.isPaused(BAD)).isFalse();
   }
 
   @Test
-  void many_of_one_mishap_are_one_and_mishaps_in_a_row_make_it_longer() {
+  void failures_during_a_pause_count_once_and_later_ones_double_it() {
     for (int i = 0; i < 1_000; i++) {
-      places.doubt(BAD);
+      routes.onUnconfirmed(BAD);
     }
     pass(Duration.ofSeconds(1));
-    assertThat(places.isResting(BAD)).isFalse();
+    assertThat(routes.isPaused(BAD)).isFalse();
 
     for (int i = 0; i < 20; i++) {
-      places.doubt(BAD);
+      routes.onUnconfirmed(BAD);
       pass(Duration.ofMillis(1_500));
-      assertThat(places.isResting(BAD)).isTrue();
+      assertThat(routes.isPaused(BAD)).isTrue();
       pass(Duration.ofSeconds(29));
-      assertThat(places.isResting(BAD)).isFalse();
+      assertThat(routes.isPaused(BAD)).isFalse();
     }
   }
 
   @Test
-  void what_went_well_for_long_starts_anew() {
-    places.doubt(BAD);
+  void the_pause_resets_after_a_time_without_failures() {
+    routes.onUnconfirmed(BAD);
     pass(Duration.ofSeconds(1));
-    places.doubt(BAD);
+    routes.onUnconfirmed(BAD);
     pass(Duration.ofSeconds(63));
-    places.sweep();
+    routes.sweep();
 
-    places.doubt(BAD);
+    routes.onUnconfirmed(BAD);
     pass(Duration.ofSeconds(1));
-    assertThat(places.isResting(BAD)).isFalse();
+    assertThat(routes.isPaused(BAD)).isFalse();
   }
 }

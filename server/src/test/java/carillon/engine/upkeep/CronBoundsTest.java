@@ -10,7 +10,7 @@ import carillon.model.schedule.Schedule;
 import carillon.model.task.ClaimedTask;
 import carillon.store.cluster.Leadership;
 import carillon.store.db.StoreException;
-import carillon.store.schedules.Fires;
+import carillon.store.schedules.DueSchedules;
 import carillon.store.schedules.Schedules;
 import carillon.testkit.TestSchedule;
 import carillon.testkit.World;
@@ -137,10 +137,10 @@ class CronBoundsTest {
         CROSS JOIN generate_series(timestamptz '%1$s' - interval '199 s', '%1$s', interval '1 s') AS at
         """
             .formatted(start));
-    List<Fires.Due> looked = new ArrayList<>();
+    List<DueSchedules.Locked> looked = new ArrayList<>();
 
-    Fires.Step step =
-        new Fires(world.db, world.tasks)
+    DueSchedules.Step step =
+        new DueSchedules(world.db, world.tasks)
             .planDue(
                 start,
                 1_000,
@@ -149,8 +149,8 @@ class CronBoundsTest {
                   return List.of();
                 });
 
-    assertThat(step.looked()).isEqualTo(250);
-    assertThat(looked).hasSize(100).allMatch(due -> due.open().size() == 200);
+    assertThat(step.due()).isEqualTo(250);
+    assertThat(looked).hasSize(100).allMatch(due -> due.unsettled().size() == 200);
   }
 
   @Test

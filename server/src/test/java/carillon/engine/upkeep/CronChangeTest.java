@@ -75,7 +75,7 @@ class CronChangeTest {
         null,
         null,
         null,
-        new Schedule.Made("t", null, null, "{}", null, null));
+        new Schedule.TaskTemplate("t", null, null, "{}", null, null));
   }
 
   private void put(Instant now, Schedule schedule) {

@@ -90,7 +90,7 @@ class CronFaultsTest {
       Memory memory = Memory.load(catalogDb, db, clock, settings, Signals.create());
       planner =
           new CronPlanner(
-              Store.on(leaderDb, memory).fires(), StoredSchedule::timetable, this, _ -> {});
+              Store.on(leaderDb, memory).dueSchedules(), StoredSchedule::timetable, this, _ -> {});
     }
 
     @Override

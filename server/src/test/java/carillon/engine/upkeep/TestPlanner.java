@@ -2,7 +2,7 @@ package carillon.engine.upkeep;
 
 import carillon.engine.EngineEvent;
 import carillon.store.db.Db;
-import carillon.store.schedules.Fires;
+import carillon.store.schedules.DueSchedules;
 import carillon.store.schedules.StoredSchedule;
 import carillon.testkit.World;
 import java.time.Duration;
@@ -28,7 +28,8 @@ public final class TestPlanner implements InstantSource {
   TestPlanner(World world, Db db, Instant now) {
     this.now = now;
     this.planner =
-        new CronPlanner(new Fires(db, world.tasks), StoredSchedule::timetable, this, events::add);
+        new CronPlanner(
+            new DueSchedules(db, world.tasks), StoredSchedule::timetable, this, events::add);
   }
 
   @Override

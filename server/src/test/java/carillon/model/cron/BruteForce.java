@@ -15,12 +15,12 @@ import java.util.Comparator;
 import java.util.List;
 
 /**
- * Knows the nominal times of a cron expression by trying every day, and asks the zone about every
- * single local time. Shares nothing with the code that it is there to check.
+ * Finds the nominal times of a cron expression by trying every day and every local time. Shares no
+ * code with what it checks.
  */
 record BruteForce(KnownCron cron, ZoneId zone, DstRule dst) {
 
-  /** All of them after the one instant and up to the other, in order. */
+  /** All nominal times after one instant and up to the other, in order. */
   List<NominalTime> between(Instant after, Instant until) {
     ZoneRules rules = zone.getRules();
     LocalDateTime first = LocalDateTime.ofInstant(after, offset(rules, after, until, false));
@@ -71,19 +71,19 @@ record BruteForce(KnownCron cron, ZoneId zone, DstRule dst) {
   }
 
   private static List<NominalTime> oneForEachInstant(List<NominalTime> times) {
-    List<NominalTime> kept = new ArrayList<>();
+    List<NominalTime> unique = new ArrayList<>();
     for (NominalTime time : times) {
-      boolean again = !kept.isEmpty() && kept.getLast().at().equals(time.at());
-      if (!again) {
-        kept.add(time);
+      boolean isDuplicate = !unique.isEmpty() && unique.getLast().at().equals(time.at());
+      if (!isDuplicate) {
+        unique.add(time);
       } else if (time.shift() == Shift.NONE) {
-        kept.set(kept.size() - 1, time);
+        unique.set(unique.size() - 1, time);
       }
     }
-    return kept;
+    return unique;
   }
 
-  /** The least or the greatest offset in this time. */
+  /** The smallest or the largest offset in this period. */
   private static ZoneOffset offset(
       ZoneRules rules, Instant after, Instant until, boolean greatest) {
     List<ZoneOffset> offsets = new ArrayList<>();

@@ -22,11 +22,12 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
- * Compares with a brute force that tries every day: 2,000 expressions in 12 zones over 3 years.
+ * Compares with a brute-force search that tries every day: 2,000 expressions in 12 zones over 3
+ * years.
  *
- * <p>Where an expression fires seldom, every nominal time of the 3 years is compared. Where it
- * fires often, 60 from each of three random instants are. And of each, all around every change of
- * the clocks, under all six rules.
+ * <p>If an expression fires rarely, all its nominal times in the 3 years are compared; otherwise,
+ * 60 after each of three random instants. In addition, all nominal times around every clock change
+ * are compared under all six DST rules.
  */
 @Tag("slow")
 class CronBruteForceTest {
@@ -34,10 +35,10 @@ class CronBruteForceTest {
   private static final long SEED = 20270328;
   private static final int EXPRESSIONS = 2_000;
   private static final int YEARS = 3;
-  private static final int SELDOM = 1_500;
+  private static final int RARE = 1_500;
   private static final int SAMPLE = 60;
 
-  /** A zone and the first of three years in which something happens there. */
+  /** A zone and the first of three years with interesting clock changes. */
   private record Place(String zone, int year) {}
 
   private static final List<Place> PLACES =
@@ -50,7 +51,7 @@ class CronBruteForceTest {
           new Place("Africa/Casablanca", 2026), // back for Ramadan
           new Place("America/Sao_Paulo", 2017), // at midnight, until 2019
           new Place("America/Santiago", 2021), // a week later in 2022
-          new Place("Europe/Istanbul", 2015), // summer time for ever from 2016 on
+          new Place("Europe/Istanbul", 2015), // permanent summer time since 2016
           new Place("Asia/Pyongyang", 2015), // half an hour back in 2015
           new Place("Pacific/Apia", 2010), // no 30 December in 2011
           new Place("Asia/Kolkata", 2026)); // no changes
@@ -68,7 +69,7 @@ class CronBruteForceTest {
   private int changes;
 
   @Test
-  void next_times_are_those_that_trying_every_day_finds() {
+  void next_times_equal_those_of_the_brute_force_search() {
     int refused = 0;
     List<KnownCron> crons = new ArrayList<>();
     while (crons.size() < EXPRESSIONS) {
@@ -101,14 +102,14 @@ class CronBruteForceTest {
     Reading reading = Recurrence.read(cron.text(), "");
     boolean agrees =
         fires
-            ? reading instanceof Reading.Good
-            : reading instanceof Reading.Refused(String code, _) && code.equals("never_fires");
+            ? reading instanceof Reading.Valid
+            : reading instanceof Reading.Invalid(String code, _) && code.equals("never_fires");
     assertThat(agrees).as("%s is %s", cron.text(), reading).isTrue();
     return fires;
   }
 
   private static Recurrence read(KnownCron cron) {
-    return ((Reading.Good) Recurrence.read(cron.text(), "")).recurrence();
+    return ((Reading.Valid) Recurrence.read(cron.text(), "")).recurrence();
   }
 
   private void compare(KnownCron cron, Recurrence recurrence, Place place, int turn) {
@@ -120,7 +121,7 @@ class CronBruteForceTest {
     long days = firstDay.datesUntil(firstDay.plusYears(YEARS)).filter(cron.days()).count();
     DstRule dst = RULES.get((turn + year) % RULES.size());
     var comparison = new Comparison(cron, recurrence, zone, dst);
-    if (days * cron.times().length <= SELDOM) {
+    if (days * cron.times().length <= RARE) {
       comparison.compare(start, end);
       wholes++;
     } else {
@@ -144,7 +145,7 @@ class CronBruteForceTest {
     }
   }
 
-  /** One expression in one zone by one rule, both ways. */
+  /** One expression in one zone under one DST rule, computed both ways. */
   private class Comparison {
 
     private final KnownCron cron;
@@ -161,7 +162,7 @@ class CronBruteForceTest {
       return bruteForce.zone();
     }
 
-    /** Both ends of what is missing or happens twice, with an hour or 50 times on either side. */
+    /** Both ends of the gap or overlap, with an hour or about 50 times on either side. */
     void compareAround(ZoneOffsetTransition change) {
       Instant at = change.getInstant();
       Duration length = change.getDuration().abs();

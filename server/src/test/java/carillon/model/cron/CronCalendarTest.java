@@ -21,8 +21,8 @@ class CronCalendarTest {
 
   private static Timetable timetable(String cron, ZoneId zone) {
     return switch (Recurrence.read(cron, "nightly")) {
-      case Reading.Refused refused -> fail(cron + ": " + refused.message());
-      case Reading.Good(Recurrence recurrence) ->
+      case Reading.Invalid invalid -> fail(cron + ": " + invalid.message());
+      case Reading.Valid(Recurrence recurrence) ->
           recurrence.timetable(zone, DstRule.DEFAULT, Instant.EPOCH);
     };
   }
@@ -41,18 +41,18 @@ class CronCalendarTest {
   @CsvSource(
       delimiter = '|',
       value = {
-        // Either day field is enough where both are given.
+        // If both day fields are restricted, either may match.
         "0 0 13 * 5   | 2027-01-01 | 2027-01-01 2027-01-08 2027-01-13 2027-01-15 2027-01-22",
         "0 0 29 2 1   | 2027-01-20 | 2027-02-01 2027-02-08 2027-02-15 2027-02-22 2028-02-07",
         "0 0 L * 1#1  | 2027-01-01 | 2027-01-04 2027-01-31 2027-02-01 2027-02-28 2027-03-01",
-        // Unless one of them begins with a star: then both must fit.
+        // If one of them starts with a star, both must match.
         "0 0 */2 * 5  | 2027-01-01 | 2027-01-01 2027-01-15 2027-01-29 2027-02-05 2027-02-19",
         "0 0 13 * */5 | 2027-01-01 | 2027-06-13 2027-08-13 2028-02-13 2028-08-13 2028-10-13",
         "0 0 * * 5    | 2027-01-01 | 2027-01-01 2027-01-08 2027-01-15 2027-01-22 2027-01-29",
         "0 0 ? * 5    | 2027-01-01 | 2027-01-01 2027-01-08 2027-01-15 2027-01-22 2027-01-29",
         "0 0 13 * ?   | 2027-01-01 | 2027-01-13 2027-02-13 2027-03-13 2027-04-13 2027-05-13",
         "0 0 1-31 * 5 | 2027-01-01 | 2027-01-01 2027-01-02 2027-01-03 2027-01-04 2027-01-05",
-        // A Saturday goes back to Friday and a Sunday on to Monday, but never to another month.
+        // A Saturday moves to Friday and a Sunday to Monday, but never to another month.
         "0 0 15W * *  | 2027-05-01 | 2027-05-14 2027-06-15 2027-07-15 2027-08-16 2027-09-15",
         "0 0 1W * *   | 2027-05-01 | 2027-05-03 2027-06-01 2027-07-01 2027-08-02 2027-09-01",
         "0 0 31W * *  | 2027-01-01 | 2027-01-29 2027-03-31 2027-05-31 2027-07-30 2027-08-31",
@@ -65,7 +65,7 @@ class CronCalendarTest {
         "0 0 29 2 *   | 2093-01-01 | 2096-02-29 2104-02-29 2108-02-29 2112-02-29 2116-02-29",
         "0 0 29 2 */7 | 2027-01-01 | 2032-02-29 2060-02-29 2088-02-29 2128-02-29 2156-02-29"
       })
-  void days_are_these(String cron, String from, String expected) {
+  void the_days_are_as_expected(String cron, String from, String expected) {
     List<LocalDate> days = Stream.of(expected.split(" ")).map(LocalDate::parse).toList();
 
     assertThat(days(cron, from, days.size())).isEqualTo(days);
@@ -85,16 +85,16 @@ class CronCalendarTest {
         "0 0 */30 2 2#3",
         "0 0 31 2 */2"
       })
-  void what_never_fires_is_refused_at_once(String cron) {
+  void an_expression_that_never_fires_is_rejected_quickly(String cron) {
     long start = System.nanoTime();
     for (int i = 0; i < 1_000; i++) {
       assertThat(Recurrence.read(cron, ""))
           .isInstanceOfSatisfying(
-              Reading.Refused.class,
-              refused -> assertThat(refused.code()).isEqualTo("never_fires"));
+              Reading.Invalid.class,
+              invalid -> assertThat(invalid.code()).isEqualTo("never_fires"));
     }
 
-    // Generous: a search through all the years would take many times as long.
+    // Generous: a search through all years would take many times as long.
     assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(60));
   }
 
@@ -110,7 +110,7 @@ class CronCalendarTest {
         "30 2 * * *",
         "0-58/2 1-59/2 * 31W 1 6#5"
       })
-  void nothing_makes_the_search_long(String cron) {
+  void every_search_is_fast(String cron) {
     for (String zone : List.of("UTC", "Europe/Berlin", "Pacific/Apia", "Africa/Casablanca")) {
       Timetable timetable = timetable(cron, ZoneId.of(zone));
       long start = System.nanoTime();
@@ -123,7 +123,7 @@ class CronCalendarTest {
   }
 
   @Test
-  void time_has_a_beginning_and_an_end() {
+  void times_are_bounded() {
     Timetable yearly = timetable("@yearly", ZoneOffset.UTC);
 
     assertThat(yearly.next(Instant.MIN).getFirst().local())

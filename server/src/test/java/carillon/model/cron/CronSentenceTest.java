@@ -10,8 +10,8 @@ class CronSentenceTest {
 
   private static String described(String cron) {
     return switch (Recurrence.read(cron, "nightly")) {
-      case Reading.Refused refused -> refused.message();
-      case Reading.Good(Recurrence recurrence) -> recurrence.description();
+      case Reading.Invalid invalid -> invalid.message();
+      case Reading.Valid(Recurrence recurrence) -> recurrence.description();
     };
   }
 
@@ -111,7 +111,7 @@ class CronSentenceTest {
         "H/15 * * * *               | At minutes 11, 26, 41 and 56 of every hour",
         "H H(0-5) * * H             | At 04:11 every Thursday"
       })
-  void it_reads_as_a_person_would_write_it(String cron, String sentence) {
+  void the_description_reads_like_english(String cron, String sentence) {
     assertThat(described(cron)).isEqualTo(sentence);
   }
 }

@@ -27,7 +27,7 @@ class EveryTest {
     "2027-03-28T00:31:30Z, 2027-03-28T00:33:00Z",
     "2099-01-01T00:00:00Z, 2099-01-01T00:01:30Z"
   })
-  void it_fires_at_the_anchor_and_then_at_its_interval(Instant after, Instant next) {
+  void an_interval_fires_at_the_anchor_and_then_regularly(Instant after, Instant next) {
     assertThat(every(Duration.ofSeconds(90)).next(after))
         .singleElement()
         .isEqualTo(
@@ -38,7 +38,7 @@ class EveryTest {
   }
 
   @Test
-  void it_ends_with_the_year_9999() {
+  void an_interval_ends_with_the_year_9999() {
     assertThat(every(Every.MAX).next(Instant.parse("9999-12-31T00:00:00Z"))).isEmpty();
     assertThat(every(Every.MIN).next(Instant.MAX)).isEmpty();
   }
@@ -46,7 +46,7 @@ class EveryTest {
   @ParameterizedTest
   @CsvSource({"1s, true", "366d, true", "999ms, false", "367d, false", "often, false"})
   void an_interval_is_a_second_to_366_days(String text, boolean isGood) {
-    assertThat(Recurrence.readEvery(text) instanceof Reading.Good).isEqualTo(isGood);
+    assertThat(Recurrence.readEvery(text) instanceof Reading.Valid).isEqualTo(isGood);
     assertThat(Recurrence.readEvery(text)).isEqualTo(Recurrence.read("@every " + text, ""));
   }
 }

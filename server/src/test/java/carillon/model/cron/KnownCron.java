@@ -10,14 +10,14 @@ import java.util.Random;
 import java.util.function.Predicate;
 import java.util.stream.IntStream;
 
-/** A cron expression that was made from its meaning, so that nothing need be parsed to know it. */
+/** A random cron expression generated together with its meaning, so that it need not be parsed. */
 final class KnownCron {
 
   private static final List<String> MONTHS =
       List.of("jan", "Feb", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC");
   private static final List<String> WEEK = List.of("SUN", "Mon", "TUE", "wed", "THU", "FRI", "SAT");
 
-  /** What one field says: in writing, the values that it names, and its rules about days. */
+  /** A field: its text, the values that it lists, and its rules about days. */
   private record Field(String text, BitSet values, List<Predicate<LocalDate>> rules) {
 
     boolean fits(int value, LocalDate date) {
@@ -81,7 +81,7 @@ final class KnownCron {
         });
   }
 
-  /** Once in 400 years is enough: then the calendar begins anew. */
+  /** The calendar repeats after 400 years. */
   boolean everFires() {
     LocalDate start = LocalDate.of(2000, 1, 1);
     return start.datesUntil(start.plusYears(400)).anyMatch(days);
@@ -137,7 +137,7 @@ final class KnownCron {
     return kinds[random.nextInt(kinds.length)];
   }
 
-  /** Writes what its kind says and counts what that means, one value at a time. */
+  /** Writes a span of this kind and enumerates its values. */
   private static Field span(Random random, int min, int max, String kind, List<String> names) {
     int one = min + random.nextInt(max - min + 1);
     int other = min + random.nextInt(max - min + 1);

@@ -21,7 +21,7 @@ class ZonedTimetableTest {
 
   private static List<NominalTime> times(
       String cron, ZoneId zone, DstRule dst, String after, String until) {
-    Reading.Good good = (Reading.Good) Recurrence.read(cron, "");
+    Reading.Valid good = (Reading.Valid) Recurrence.read(cron, "");
     Timetable timetable = good.recurrence().timetable(zone, dst, Instant.EPOCH);
     List<NominalTime> times = new ArrayList<>();
     List<NominalTime> next = timetable.next(Instant.parse(after));
@@ -33,7 +33,7 @@ class ZonedTimetableTest {
   }
 
   private static List<String> inSpring(String cron, Gap gap) {
-    return told(
+    return described(
         times(
             cron,
             BERLIN,
@@ -43,7 +43,7 @@ class ZonedTimetableTest {
   }
 
   private static List<String> inAutumn(String cron, Overlap overlap) {
-    return told(
+    return described(
         times(
             cron,
             BERLIN,
@@ -52,7 +52,7 @@ class ZonedTimetableTest {
             "2027-10-31T02:30:00Z"));
   }
 
-  private static List<String> told(List<NominalTime> times) {
+  private static List<String> described(List<NominalTime> times) {
     return times.stream()
         .map(
             time ->
@@ -70,7 +70,7 @@ class ZonedTimetableTest {
   }
 
   @Test
-  void a_time_in_the_gap_is_skipped_where_that_is_wanted() {
+  void a_time_in_the_gap_is_skipped_if_configured() {
     assertThat(inSpring("30 2 * * *", Gap.SKIP)).containsExactly("01:00 02:30 GAP_SKIPPED");
   }
 
@@ -95,14 +95,14 @@ class ZonedTimetableTest {
   }
 
   @Test
-  void the_gap_begins_with_its_first_second_and_ends_before_its_last() {
+  void the_gap_includes_its_start_and_excludes_its_end() {
     assertThat(inSpring("0 2 * * *", Gap.SHIFT)).containsExactly("01:00 02:00 GAP_SHIFTED");
     assertThat(inSpring("0 3 * * *", Gap.SHIFT)).containsExactly("01:00 03:00 NONE");
     assertThat(inSpring("59 59 1 * * *", Gap.SHIFT)).containsExactly("00:59 01:59:59 NONE");
   }
 
   @Test
-  void a_time_that_happens_twice_fires_as_chosen() {
+  void a_time_that_happens_twice_fires_as_configured() {
     assertThat(inAutumn("30 2 * * *", Overlap.FIRST)).containsExactly("00:30 02:30 FIRST_OF_TWO");
     assertThat(inAutumn("30 2 * * *", Overlap.LAST)).containsExactly("01:30 02:30 SECOND_OF_TWO");
     assertThat(inAutumn("30 2 * * *", Overlap.BOTH))
@@ -110,7 +110,7 @@ class ZonedTimetableTest {
   }
 
   @Test
-  void wildcards_are_silent_for_an_hour_too() {
+  void wildcards_do_not_fire_twice_in_the_repeated_hour() {
     assertThat(inAutumn("*/30 * * * *", Overlap.FIRST))
         .containsExactly(
             "23:30 01:30 NONE",
@@ -128,7 +128,7 @@ class ZonedTimetableTest {
   }
 
   @Test
-  void a_day_that_a_zone_left_out_is_a_gap_of_a_day() {
+  void a_skipped_calendar_day_is_a_gap_of_a_day() {
     DstRule skip = new DstRule(Gap.SKIP, Overlap.FIRST);
 
     assertThat(
@@ -146,8 +146,8 @@ class ZonedTimetableTest {
   }
 
   @Test
-  void even_a_day_of_skipped_seconds_is_listed() {
-    Reading.Good good = (Reading.Good) Recurrence.read("* * * * * *", "");
+  void every_second_of_a_skipped_day_is_listed() {
+    Reading.Valid good = (Reading.Valid) Recurrence.read("* * * * * *", "");
     Timetable timetable =
         good.recurrence().timetable(APIA, new DstRule(Gap.SKIP, Overlap.FIRST), Instant.EPOCH);
     Instant before = Instant.parse("2011-12-30T09:59:59Z");
@@ -156,7 +156,7 @@ class ZonedTimetableTest {
   }
 
   @Test
-  void notes_say_what_the_clocks_do() {
+  void notes_explain_the_clock_change() {
     DstRule skip = new DstRule(Gap.SKIP, Overlap.FIRST);
     assertThat(notes("30 2 28 3 *", BERLIN, DstRule.DEFAULT, "2027-03-01", "2027-04-01"))
         .containsExactly(

@@ -18,7 +18,7 @@ class ZonesTest {
         "Australia/Lord_Howe",
         "Asia/Calcutta"
       })
-  void names_of_the_iana_are_known(String name) {
+  void iana_zone_names_are_accepted(String name) {
     assertThat(Zones.find(name)).hasValueSatisfying(zone -> assertThat(zone).hasToString(name));
   }
 
@@ -46,12 +46,12 @@ class ZonesTest {
         "SystemV/EST5EDT",
         "Europe/Berlin\u0000"
       })
-  void nothing_else_is(String name) {
+  void other_zone_names_are_rejected(String name) {
     assertThat(Zones.find(name)).isEmpty();
   }
 
   @Test
-  void the_edition_of_the_rules_is_told() {
+  void the_version_of_the_zone_data_is_known() {
     assertThat(Zones.dataVersion()).matches("20[0-9]{2}[a-z]");
   }
 }

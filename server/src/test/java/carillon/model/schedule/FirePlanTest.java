@@ -20,11 +20,11 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** What the planner decides, read as a list: the nominal time, and its task or why it has none. */
+/** The planner's decisions as a list: seconds from noon, then "task" or why it was skipped. */
 class FirePlanTest {
 
   private static final Instant NOON = Instant.parse("2027-01-10T12:00:00Z");
-  private static final int MOST = 1_000;
+  private static final int LIMIT = 1_000;
   private static final CatchUp LAST = CatchUp.DEFAULT;
 
   private static Schedule schedule(OverlapRule overlap, CatchUp catchUp) {
@@ -51,13 +51,13 @@ class FirePlanTest {
         endAt,
         maxRuns,
         null,
-        new Schedule.Made("t", null, null, null, null, null));
+        new Schedule.TaskTemplate("t", null, null, null, null, null));
   }
 
   private static final Timetable MINUTES = TestTimetable.every(NOON, Duration.ofMinutes(1));
 
   private static FirePlan.State state(
-      Schedule schedule, Timetable timetable, Instant cursor, OpenFire... live) {
+      Schedule schedule, Timetable timetable, Instant cursor, UnsettledFire... live) {
     return new FirePlan.State(7, 1, schedule, timetable, cursor, 0, false, List.of(live));
   }
 
@@ -65,8 +65,8 @@ class FirePlanTest {
     return new FirePlan.State(7, 1, schedule, MINUTES, cursor, 0, true, List.of());
   }
 
-  private static OpenFire live(Instant at, TaskState state) {
-    return new OpenFire(
+  private static UnsettledFire live(Instant at, TaskState state) {
+    return new UnsettledFire(
         at,
         LocalDateTime.ofInstant(at, ZoneOffset.UTC),
         false,
@@ -75,18 +75,17 @@ class FirePlanTest {
         state);
   }
 
-  /** Seconds from noon, and what became of it. */
-  private static List<String> said(FirePlan plan) {
-    List<String> said = new ArrayList<>();
-    for (FirePlan.Fire fire : plan.fires()) {
-      long seconds = Duration.between(NOON, fire.time().at()).toSeconds();
-      said.add(
-          switch (fire) {
-            case FirePlan.Fire.Made made -> seconds + " task";
-            case FirePlan.Fire.Skipped skip -> seconds + " " + skip.reason().label();
+  private static List<String> decisions(FirePlan plan) {
+    List<String> decisions = new ArrayList<>();
+    for (FirePlan.Decision decision : plan.decisions()) {
+      long seconds = Duration.between(NOON, decision.time().at()).toSeconds();
+      decisions.add(
+          switch (decision) {
+            case FirePlan.Decision.Create _ -> seconds + " task";
+            case FirePlan.Decision.Skip skip -> seconds + " " + skip.reason().label();
           });
     }
-    return said;
+    return decisions;
   }
 
   private static Instant at(long seconds) {
@@ -97,16 +96,17 @@ class FirePlanTest {
   void a_fire_becomes_a_task_thirty_seconds_before_it_is_due() {
     var state = state(schedule(OverlapRule.ALLOW, LAST), MINUTES, at(0));
 
-    FirePlan early = FirePlan.of(state, at(29), MOST);
-    FirePlan inTime = FirePlan.of(state, at(30), MOST);
+    FirePlan early = FirePlan.of(state, at(29), LIMIT);
+    FirePlan inTime = FirePlan.of(state, at(30), LIMIT);
 
-    assertThat(early.fires()).isEmpty();
+    assertThat(early.decisions()).isEmpty();
     assertThat(early.cursor()).isEqualTo(at(0));
-    assertThat(early.lookAt()).isEqualTo(at(30));
-    assertThat(said(inTime)).containsExactly("60 task");
+    assertThat(early.planAt()).isEqualTo(at(30));
+    assertThat(decisions(inTime)).containsExactly("60 task");
     assertThat(inTime.cursor()).isEqualTo(at(60));
-    assertThat(inTime.lookAt()).isEqualTo(at(90));
-    assertThat(((FirePlan.Fire.Made) inTime.fires().getFirst()).dueAt()).isEqualTo(at(60));
+    assertThat(inTime.planAt()).isEqualTo(at(90));
+    assertThat(((FirePlan.Decision.Create) inTime.decisions().getFirst()).dueAt())
+        .isEqualTo(at(60));
   }
 
   @Test
@@ -118,16 +118,16 @@ class FirePlanTest {
                 MINUTES,
                 at(0)),
             at(120),
-            MOST);
+            LIMIT);
 
-    assertThat(said(plan)).containsExactly("60 task", "120 task");
-    assertThat(((FirePlan.Fire.Made) plan.fires().getFirst()).dueAt()).isEqualTo(at(60));
+    assertThat(decisions(plan)).containsExactly("60 task", "120 task");
+    assertThat(((FirePlan.Decision.Create) plan.decisions().getFirst()).dueAt()).isEqualTo(at(60));
     assertThat(plan.missed()).isZero();
   }
 
   @ParameterizedTest
   @CsvSource({
-    // rule, limit, window in s, what becomes of 60, 120, 180, 240 at second 250
+    // rule, limit, window in s, decisions about 60, 120, 180, 240 at second 250
     "NONE, 100, 86400, window window window task", // the last one is only late
     "LAST, 100, 86400, window window window task",
     "LAST, 100, 5, window window window window",
@@ -136,16 +136,16 @@ class FirePlanTest {
     "ALL, 100, 70, window window task task",
     "ALL, 100, 130, window task task task"
   })
-  void what_was_missed_is_decided_by_catch_up(
+  void missed_times_follow_the_catch_up_rule(
       CatchUp.Rule rule, int limit, int window, String expected) {
     var catchUp = new CatchUp(rule, limit, Duration.ofSeconds(window));
 
     FirePlan plan =
-        FirePlan.of(state(schedule(OverlapRule.ALLOW, catchUp), MINUTES, at(0)), at(250), MOST);
+        FirePlan.of(state(schedule(OverlapRule.ALLOW, catchUp), MINUTES, at(0)), at(250), LIMIT);
 
     assertThat(
             String.join(
-                " ", said(plan).stream().map(s -> s.substring(s.indexOf(' ') + 1)).toList()))
+                " ", decisions(plan).stream().map(s -> s.substring(s.indexOf(' ') + 1)).toList()))
         .isEqualTo(expected);
     assertThat(plan.missed()).isEqualTo(rule == CatchUp.Rule.NONE ? 3 : 4);
     assertThat(plan.cursor()).isEqualTo(at(240));
@@ -153,7 +153,7 @@ class FirePlanTest {
 
   @ParameterizedTest
   @CsvSource({
-    // what becomes of 60, 120, 180 where nothing is made up for, by the second of the look
+    // decisions about 60, 120, 180 without catch-up, by the second of the pass
     "ALLOW, '', 121, window task",
     "ALLOW, '', 180, window task task",
     "ALLOW, '', 181, window window task",
@@ -162,81 +162,84 @@ class FirePlanTest {
     "QUEUE, RUNNING, 180, window task overlap",
     "CANCEL_PREVIOUS, RUNNING, 180, window task task"
   })
-  void without_catch_up_what_is_only_late_is_left_to_the_overlap_rule(
+  void without_catch_up_late_times_follow_the_overlap_rule(
       OverlapRule overlap, String live, long second, String expected) {
     var none = new CatchUp(CatchUp.Rule.NONE, 100, Duration.ofDays(1));
-    OpenFire[] open =
-        live.isEmpty() ? new OpenFire[0] : new OpenFire[] {live(at(0), TaskState.valueOf(live))};
+    UnsettledFire[] open =
+        live.isEmpty()
+            ? new UnsettledFire[0]
+            : new UnsettledFire[] {live(at(0), TaskState.valueOf(live))};
 
     FirePlan plan =
-        FirePlan.of(state(schedule(overlap, none), MINUTES, at(0), open), at(second), MOST);
+        FirePlan.of(state(schedule(overlap, none), MINUTES, at(0), open), at(second), LIMIT);
 
-    assertThat(String.join(" ", said(plan)).replaceAll("[0-9]+ ", "")).isEqualTo(expected);
+    assertThat(String.join(" ", decisions(plan)).replaceAll("[0-9]+ ", "")).isEqualTo(expected);
   }
 
   @Test
-  void without_catch_up_small_chunks_decide_the_same() {
+  void without_catch_up_small_batches_decide_the_same() {
     var none = new CatchUp(CatchUp.Rule.NONE, 100, Duration.ofDays(1));
     List<String> all = new ArrayList<>();
     FirePlan plan = FirePlan.nothing(at(0), at(250));
-    while (at(250).equals(plan.lookAt())) {
+    while (at(250).equals(plan.planAt())) {
       plan =
           FirePlan.of(state(schedule(OverlapRule.ALLOW, none), MINUTES, plan.cursor()), at(250), 1);
-      all.addAll(said(plan));
+      all.addAll(decisions(plan));
     }
 
     assertThat(all).containsExactly("60 window", "120 window", "180 window", "240 task");
   }
 
   @Test
-  void made_up_tasks_are_due_a_second_apart_and_not_before_now() {
+  void caught_up_tasks_are_due_a_second_apart_and_not_before_now() {
     var catchUp = new CatchUp(CatchUp.Rule.ALL, 100, Duration.ofDays(1));
 
     FirePlan plan =
-        FirePlan.of(state(schedule(OverlapRule.SKIP, catchUp), MINUTES, at(0)), at(6_001), MOST);
+        FirePlan.of(state(schedule(OverlapRule.SKIP, catchUp), MINUTES, at(0)), at(6_001), LIMIT);
 
-    assertThat(plan.fires()).hasSize(100);
+    assertThat(plan.decisions()).hasSize(100);
     for (int i = 0; i < 100; i++) {
-      Instant dueAt = ((FirePlan.Fire.Made) plan.fires().get(i)).dueAt();
+      Instant dueAt = ((FirePlan.Decision.Create) plan.decisions().get(i)).dueAt();
       assertThat(dueAt).isBetween(at(6_001 + i), at(6_002 + i));
     }
   }
 
   @Test
-  void huge_ranges_are_worked_off_in_chunks_that_never_make_a_missed_one_look_punctual() {
+  void huge_ranges_are_planned_in_batches_without_taking_missed_times_for_punctual() {
     Timetable seconds = TestTimetable.every(NOON, Duration.ofSeconds(1));
     Schedule schedule = schedule(OverlapRule.ALLOW, LAST);
     Instant now = at(100_000);
     Instant cursor = at(0);
     List<String> all = new ArrayList<>();
-    int looks = 0;
-    for (Instant lookAt = now; lookAt != null && !lookAt.isAfter(now); looks++) {
-      FirePlan plan = FirePlan.of(state(schedule, seconds, cursor), now, MOST);
-      all.addAll(said(plan));
-      assertThat(plan.fires()).hasSizeLessThanOrEqualTo(100 + 100);
+    int passes = 0;
+    for (Instant planAt = now; planAt != null && !planAt.isAfter(now); passes++) {
+      FirePlan plan = FirePlan.of(state(schedule, seconds, cursor), now, LIMIT);
+      all.addAll(decisions(plan));
+      assertThat(plan.decisions()).hasSizeLessThanOrEqualTo(100 + 100);
       cursor = plan.cursor();
-      lookAt = plan.lookAt();
+      planAt = plan.planAt();
     }
 
-    assertThat(looks).isBetween(1_000, 1_002);
+    assertThat(passes).isBetween(1_000, 1_002);
     assertThat(all).hasSize(100_030);
     assertThat(all.subList(0, 99_999)).allMatch(s -> s.endsWith(" window"));
     assertThat(all.subList(99_999, 100_030)).allMatch(s -> s.endsWith(" task"));
   }
 
   @Test
-  void while_paused_what_is_due_is_skipped_and_what_is_not_waits() {
-    FirePlan plan = FirePlan.of(paused(schedule(OverlapRule.ALLOW, LAST), at(0)), at(250), MOST);
+  void a_paused_schedule_skips_due_times_and_leaves_later_ones_undecided() {
+    FirePlan plan = FirePlan.of(paused(schedule(OverlapRule.ALLOW, LAST), at(0)), at(250), LIMIT);
 
-    assertThat(said(plan)).containsExactly("60 paused", "120 paused", "180 paused", "240 paused");
-    assertThat(plan.lookAt()).isEqualTo(at(300));
-    assertThat(FirePlan.of(paused(schedule(OverlapRule.ALLOW, LAST), at(240)), at(275), MOST))
+    assertThat(decisions(plan))
+        .containsExactly("60 paused", "120 paused", "180 paused", "240 paused");
+    assertThat(plan.planAt()).isEqualTo(at(300));
+    assertThat(FirePlan.of(paused(schedule(OverlapRule.ALLOW, LAST), at(240)), at(275), LIMIT))
         .isEqualTo(FirePlan.nothing(at(240), at(300)));
   }
 
   @ParameterizedTest
   @CsvSource({
-    // overlap, states of the live ones, what becomes of 60 when it is due
+    // overlap rule, states of the live tasks, decision about 60 when it is due
     "ALLOW, RUNNING, task",
     "SKIP, '', task",
     "SKIP, RUNNING, overlap",
@@ -249,8 +252,9 @@ class FirePlanTest {
     "CANCEL_PREVIOUS, RUNNING, task",
     "CANCEL_PREVIOUS, RUNNING PENDING, task"
   })
-  void overlap_decides_when_it_is_due(OverlapRule overlap, String states, String expected) {
-    List<OpenFire> live = new ArrayList<>();
+  void the_overlap_rule_applies_when_a_time_is_due(
+      OverlapRule overlap, String states, String expected) {
+    List<UnsettledFire> live = new ArrayList<>();
     for (String each : states.split(" ", -1)) {
       if (each.isEmpty()) {
         continue;
@@ -260,73 +264,75 @@ class FirePlanTest {
 
     FirePlan plan =
         FirePlan.of(
-            state(schedule(overlap, LAST), MINUTES, at(0), live.toArray(OpenFire[]::new)),
+            state(schedule(overlap, LAST), MINUTES, at(0), live.toArray(UnsettledFire[]::new)),
             at(60),
-            MOST);
+            LIMIT);
 
-    assertThat(said(plan)).containsExactly("60 " + expected);
+    assertThat(decisions(plan)).containsExactly("60 " + expected);
     assertThat(plan.cancels())
         .extracting(FirePlan.Cancel::task)
         .isEqualTo(
             overlap == OverlapRule.CANCEL_PREVIOUS
-                ? live.stream().map(OpenFire::task).toList()
+                ? live.stream().map(UnsettledFire::task).toList()
                 : List.of());
   }
 
   @ParameterizedTest
   @CsvSource({"SKIP", "QUEUE", "CANCEL_PREVIOUS"})
-  void while_one_is_live_the_next_is_decided_when_it_is_due(OverlapRule overlap) {
+  void while_a_task_is_live_the_next_time_is_decided_only_when_due(OverlapRule overlap) {
     var state = state(schedule(overlap, LAST), MINUTES, at(0), live(at(0), TaskState.RUNNING));
 
-    assertThat(FirePlan.of(state, at(45), MOST)).isEqualTo(FirePlan.nothing(at(0), at(60)));
+    assertThat(FirePlan.of(state, at(45), LIMIT)).isEqualTo(FirePlan.nothing(at(0), at(60)));
   }
 
   @Test
-  void what_a_look_makes_is_live_for_the_next_nominal_time() {
+  void a_task_created_in_a_pass_is_live_for_the_next_nominal_time() {
     Timetable tens = TestTimetable.every(NOON, Duration.ofSeconds(10));
 
-    FirePlan skip = FirePlan.of(state(schedule(OverlapRule.SKIP, LAST), tens, at(0)), at(25), MOST);
+    FirePlan skip =
+        FirePlan.of(state(schedule(OverlapRule.SKIP, LAST), tens, at(0)), at(25), LIMIT);
     FirePlan queue =
-        FirePlan.of(state(schedule(OverlapRule.QUEUE, LAST), tens, at(0)), at(35), MOST);
+        FirePlan.of(state(schedule(OverlapRule.QUEUE, LAST), tens, at(0)), at(35), LIMIT);
     FirePlan cancel =
-        FirePlan.of(state(schedule(OverlapRule.CANCEL_PREVIOUS, LAST), tens, at(0)), at(25), MOST);
+        FirePlan.of(state(schedule(OverlapRule.CANCEL_PREVIOUS, LAST), tens, at(0)), at(25), LIMIT);
 
-    assertThat(said(skip)).containsExactly("10 task", "20 overlap");
-    assertThat(skip.lookAt()).isEqualTo(at(30));
-    assertThat(said(queue)).containsExactly("10 task", "20 task", "30 overlap");
-    assertThat(said(cancel)).containsExactly("10 task", "20 task");
+    assertThat(decisions(skip)).containsExactly("10 task", "20 overlap");
+    assertThat(skip.planAt()).isEqualTo(at(30));
+    assertThat(decisions(queue)).containsExactly("10 task", "20 task", "30 overlap");
+    assertThat(decisions(cancel)).containsExactly("10 task", "20 task");
     assertThat(cancel.cancels())
         .containsExactly(
             new FirePlan.Cancel(
-                ((FirePlan.Fire.Made) cancel.fires().getFirst()).task(),
-                ((FirePlan.Fire.Made) cancel.fires().getLast()).task()));
+                ((FirePlan.Decision.Create) cancel.decisions().getFirst()).task(),
+                ((FirePlan.Decision.Create) cancel.decisions().getLast()).task()));
   }
 
   @Test
-  void the_last_one_that_was_missed_still_obeys_the_overlap_rule_and_all_of_them_do_not() {
-    OpenFire running = live(at(0), TaskState.RUNNING);
+  void catch_up_last_obeys_the_overlap_rule_and_catch_up_all_does_not() {
+    UnsettledFire running = live(at(0), TaskState.RUNNING);
     var all = new CatchUp(CatchUp.Rule.ALL, 2, Duration.ofDays(1));
 
     FirePlan last =
         FirePlan.of(
-            state(schedule(OverlapRule.SKIP, LAST), MINUTES, at(0), running), at(190), MOST);
+            state(schedule(OverlapRule.SKIP, LAST), MINUTES, at(0), running), at(190), LIMIT);
     FirePlan both =
-        FirePlan.of(state(schedule(OverlapRule.SKIP, all), MINUTES, at(0), running), at(190), MOST);
+        FirePlan.of(
+            state(schedule(OverlapRule.SKIP, all), MINUTES, at(0), running), at(190), LIMIT);
 
-    assertThat(said(last)).containsExactly("60 window", "120 window", "180 overlap");
-    assertThat(said(both)).containsExactly("60 window", "120 task", "180 task");
+    assertThat(decisions(last)).containsExactly("60 window", "120 window", "180 overlap");
+    assertThat(decisions(both)).containsExactly("60 window", "120 task", "180 task");
   }
 
   @Test
-  void bounds_belong_to_their_range() {
+  void start_and_end_are_inclusive() {
     Schedule bounded = schedule(OverlapRule.ALLOW, LAST, Duration.ZERO, at(120), at(240), null);
 
     List<String> all = new ArrayList<>();
     Instant cursor = at(0);
     FirePlan plan = FirePlan.nothing(cursor, at(0));
-    while (plan.lookAt() != null) {
-      plan = FirePlan.of(state(bounded, MINUTES, cursor), plan.lookAt(), MOST);
-      all.addAll(said(plan));
+    while (plan.planAt() != null) {
+      plan = FirePlan.of(state(bounded, MINUTES, cursor), plan.planAt(), LIMIT);
+      all.addAll(decisions(plan));
       cursor = plan.cursor();
     }
 
@@ -334,43 +340,43 @@ class FirePlanTest {
   }
 
   @Test
-  void after_its_last_run_one_more_time_says_why_and_only_once_all_others_are_settled() {
+  void the_end_is_recorded_after_all_fires_are_settled() {
     Schedule twice = schedule(OverlapRule.ALLOW, LAST, Duration.ZERO, null, null, 2);
     Timetable tens = TestTimetable.every(NOON, Duration.ofSeconds(10));
 
-    FirePlan plan = FirePlan.of(state(twice, tens, at(0)), at(0), MOST);
+    FirePlan plan = FirePlan.of(state(twice, tens, at(0)), at(0), LIMIT);
 
-    assertThat(said(plan)).containsExactly("10 task", "20 task");
-    assertThat(plan.lookAt()).isEqualTo(at(60));
+    assertThat(decisions(plan)).containsExactly("10 task", "20 task");
+    assertThat(plan.planAt()).isEqualTo(at(60));
     var running =
         new FirePlan.State(
             7, 1, twice, tens, at(20), 2, false, List.of(live(at(20), TaskState.RUNNING)));
-    assertThat(said(FirePlan.of(running, at(60), MOST))).isEmpty();
+    assertThat(decisions(FirePlan.of(running, at(60), LIMIT))).isEmpty();
     var done = new FirePlan.State(7, 1, twice, tens, at(20), 2, false, List.of());
-    assertThat(FirePlan.of(done, at(25), MOST).lookAt()).isEqualTo(at(30));
-    FirePlan end = FirePlan.of(done, at(60), MOST);
-    assertThat(said(end)).containsExactly("30 ended");
-    assertThat(end.lookAt()).isNull();
+    assertThat(FirePlan.of(done, at(25), LIMIT).planAt()).isEqualTo(at(30));
+    FirePlan end = FirePlan.of(done, at(60), LIMIT);
+    assertThat(decisions(end)).containsExactly("30 ended");
+    assertThat(end.planAt()).isNull();
   }
 
   @Test
-  void a_task_that_runs_on_is_looked_at_after_twice_as_long_each_time() {
+  void a_long_running_task_is_checked_after_twice_as_long_each_time() {
     Timetable days = TestTimetable.every(NOON, Duration.ofDays(1));
     Schedule schedule = schedule(OverlapRule.ALLOW, LAST);
-    List<Long> looks = new ArrayList<>();
+    List<Long> passes = new ArrayList<>();
     Instant now = at(0);
     for (int i = 0; i < 6; i++) {
       FirePlan plan =
-          FirePlan.of(state(schedule, days, at(0), live(at(0), TaskState.RUNNING)), now, MOST);
-      now = Objects.requireNonNull(plan.lookAt());
-      looks.add(Duration.between(NOON, now).toSeconds());
+          FirePlan.of(state(schedule, days, at(0), live(at(0), TaskState.RUNNING)), now, LIMIT);
+      now = Objects.requireNonNull(plan.planAt());
+      passes.add(Duration.between(NOON, now).toSeconds());
     }
 
-    assertThat(looks).containsExactly(60L, 120L, 240L, 480L, 960L, 1_920L);
+    assertThat(passes).containsExactly(60L, 120L, 240L, 480L, 960L, 1_920L);
   }
 
   @Test
-  void local_times_that_a_gap_skips_are_recorded_beside_the_one_that_fires() {
+  void local_times_in_a_gap_are_recorded_with_the_time_that_fires() {
     Instant gap = at(20);
     NominalTime skippedOne =
         new NominalTime(
@@ -381,29 +387,29 @@ class FirePlanTest {
     Timetable timetable = TestTimetable.of(skippedOne, skippedTwo, TestTimetable.time(gap));
 
     FirePlan plan =
-        FirePlan.of(state(schedule(OverlapRule.ALLOW, LAST), timetable, at(0)), at(0), MOST);
+        FirePlan.of(state(schedule(OverlapRule.ALLOW, LAST), timetable, at(0)), at(0), LIMIT);
     FirePlan waiting =
         FirePlan.of(
             state(
                 schedule(OverlapRule.SKIP, LAST), timetable, at(0), live(at(0), TaskState.RUNNING)),
             at(0),
-            MOST);
+            LIMIT);
 
-    assertThat(said(plan)).containsExactly("20 dstGap", "20 dstGap", "20 task");
-    assertThat(waiting.fires()).isEmpty();
-    assertThat(waiting.lookAt()).isEqualTo(gap);
+    assertThat(decisions(plan)).containsExactly("20 dstGap", "20 dstGap", "20 task");
+    assertThat(waiting.decisions()).isEmpty();
+    assertThat(waiting.planAt()).isEqualTo(gap);
   }
 
   @Test
-  void jitter_is_below_its_bound_and_the_same_whoever_plans() {
+  void jitter_is_below_its_bound_and_the_same_in_every_pass() {
     Schedule jittery = schedule(OverlapRule.ALLOW, LAST, Duration.ofMinutes(5), null, null, null);
 
-    FirePlan one = FirePlan.of(state(jittery, MINUTES, at(0)), at(40), MOST);
-    FirePlan other = FirePlan.of(state(jittery, MINUTES, at(0)), at(95), MOST);
+    FirePlan one = FirePlan.of(state(jittery, MINUTES, at(0)), at(40), LIMIT);
+    FirePlan other = FirePlan.of(state(jittery, MINUTES, at(0)), at(95), LIMIT);
 
-    var made = (FirePlan.Fire.Made) one.fires().getFirst();
-    assertThat(other.fires().getFirst()).isEqualTo(made);
-    assertThat(made.dueAt()).isBetween(at(60), at(360).minusMillis(1));
-    assertThat(made.task().partition()).isEqualTo(Partition.of(made.dueAt()));
+    var create = (FirePlan.Decision.Create) one.decisions().getFirst();
+    assertThat(other.decisions().getFirst()).isEqualTo(create);
+    assertThat(create.dueAt()).isBetween(at(60), at(360).minusMillis(1));
+    assertThat(create.task().partition()).isEqualTo(Partition.of(create.dueAt()));
   }
 }

@@ -33,15 +33,15 @@ class FireSettlementTest {
         null,
         null,
         failures,
-        new Schedule.Made("t", null, null, null, null, null));
+        new Schedule.TaskTemplate("t", null, null, null, null, null));
   }
 
-  private static List<OpenFire> fires(String states) {
-    List<OpenFire> fires = new ArrayList<>();
+  private static List<UnsettledFire> fires(String states) {
+    List<UnsettledFire> fires = new ArrayList<>();
     for (String state : states.split(" ", -1)) {
       Instant at = NOON.plusSeconds(fires.size());
       fires.add(
-          new OpenFire(
+          new UnsettledFire(
               at,
               LocalDateTime.ofInstant(at, ZoneOffset.UTC),
               false,
@@ -63,7 +63,7 @@ class FireSettlementTest {
     "RUNNING PENDING, 3, 0, 0, 0, 3, 2",
     "DEAD COMPLETED DEAD CANCELLED RUNNING EXPIRED, 5, 1, 3, 1, 2, 1"
   })
-  void ends_are_counted_and_what_has_not_ended_is_live(
+  void ended_tasks_are_counted_and_others_are_live(
       String states, int before, int completed, int failed, int cancelled, int after, int live) {
     FireSettlement settlement = FireSettlement.of(fires(states), before, pausedAfter(null));
 
@@ -82,9 +82,9 @@ class FireSettlementTest {
     "DEAD DEAD DEAD, 0, true",
     "DEAD COMPLETED DEAD, 1, false"
   })
-  void so_many_failures_in_a_row_pause_and_are_forgotten_then(
+  void failures_in_a_row_pause_the_schedule_and_reset_the_count(
       String states, int before, boolean pauses) {
-    List<OpenFire> fires = fires(states);
+    List<UnsettledFire> fires = fires(states);
 
     FireSettlement settlement = FireSettlement.of(fires, before, pausedAfter(3));
 

@@ -10,7 +10,7 @@ import java.util.List;
 import java.util.TreeMap;
 import java.util.stream.Stream;
 
-/** Timetables made by hand. */
+/** Timetables with given times. */
 final class TestTimetable {
 
   private TestTimetable() {}

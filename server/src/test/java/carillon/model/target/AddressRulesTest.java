@@ -145,7 +145,7 @@ class AddressRulesTest {
   }
 
   @Test
-  void an_ipv4_address_in_the_coat_of_ipv6_is_still_that_address() throws UnknownHostException {
+  void an_ipv4_mapped_ipv6_address_is_treated_as_ipv4() throws UnknownHostException {
     byte[] mapped = new byte[16];
     mapped[10] = mapped[11] = -1;
     mapped[12] = 127;
@@ -167,7 +167,7 @@ class AddressRulesTest {
   }
 
   @Test
-  void random_addresses_are_allowed_exactly_if_no_listed_prefix_holds_them()
+  void random_addresses_are_allowed_if_and_only_if_no_listed_prefix_matches()
       throws UnknownHostException {
     var random = new Random(20261115);
 
@@ -183,7 +183,7 @@ class AddressRulesTest {
     }
   }
 
-  /** Most random addresses are far from every border, so half of them are moved near one. */
+  /** Most random addresses are far from every boundary, so half of them are moved near one. */
   private static void startLikeSomeListedPrefix(byte[] bytes, Random random) {
     if (random.nextBoolean()) {
       String prefix = PrefixList.BITS.get(random.nextInt(PrefixList.BITS.size()));
@@ -200,7 +200,7 @@ class AddressRulesTest {
   }
 
   @Test
-  void what_the_operator_allows_is_allowed_and_nothing_else() {
+  void only_addresses_that_the_operator_allows_are_added() {
     var rules = AddressRules.of(List.of("10.1.0.0/16", "192.168.7.9", "fd12::/16"));
 
     assertThat(List.of("10.1.0.0", "10.1.255.255", "192.168.7.9", "fd12::1", "8.8.8.8"))
@@ -209,7 +209,7 @@ class AddressRulesTest {
         .noneMatch(address -> rules.allows(InetAddress.ofLiteral(address)));
   }
 
-  /** What the clouds' documentation names, with every form that carries an IPv4 address. */
+  /** From the clouds' documentation, with every form that embeds an IPv4 address. */
   @ParameterizedTest
   @CsvSource(
       delimiter = '|',
@@ -231,8 +231,7 @@ class AddressRulesTest {
         "Akamai | fd00:a9fe:a9fe::1",
         "OpenStack | fe80::a9fe:a9fe"
       })
-  void a_metadata_service_is_reached_only_by_an_operator_who_names_its_address(
-      String cloud, String address) {
+  void a_metadata_service_is_allowed_only_by_its_exact_address(String cloud, String address) {
     var everything =
         AddressRules.of(
             List.of("0.0.0.0/0", "::/0", "169.254.0.0/16", "168.63.129.0/24", "hooks.corp"));
@@ -263,14 +262,14 @@ class AddressRulesTest {
             "::%1$x:%2$x", // compatible
             "::ffff:0:%1$x:%2$x", // SIIT
             "64:ff9b::%1$x:%2$x", // NAT64
-            "64:ff9b:1::%1$x:%2$x", // NAT64 of one's own
+            "64:ff9b:1::%1$x:%2$x", // local-use NAT64
             "2002:%1$x:%2$x::1", // 6to4
             "2001:0:%1$x:%2$x::1", // the server of Teredo
             "2001:0:5ef5:79fd:0:59d:%3$x:%4$x", // the client of Teredo
             "fe80::5efe:%1$x:%2$x")) { // ISATAP
       forms.add(InetAddress.ofLiteral(form.formatted(high, low, high ^ 0xffff, low ^ 0xffff)));
     }
-    // NAT64 of one's own with a prefix of 48 and of 56 bits, which leave the ninth byte free.
+    // Local-use NAT64 with a prefix of 48 and of 56 bits, which skip the ninth byte.
     forms.add(
         InetAddress.ofLiteral("64:ff9b:1:%x:%x:%x::".formatted(high, low >> 8, (low & 0xff) << 8)));
     forms.add(InetAddress.ofLiteral("64:ff9b:1:%x:%x:%x::".formatted(high >> 8, high & 0xff, low)));
@@ -286,7 +285,7 @@ class AddressRulesTest {
   }
 
   @Test
-  void loopback_brings_no_other_address_with_it() {
+  void allowing_loopback_allows_no_other_address() {
     var rules = AddressRules.PUBLIC_ONLY.withLoopback();
 
     assertThat(List.of("10.0.0.1", "169.254.169.254", "::", "0.0.0.0", "fe80::1"))
@@ -295,13 +294,13 @@ class AddressRulesTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"hooks.corp", "HOOKS.corp", "hooks.corp.", "Hooks.Corp."})
-  void host_names_are_compared_without_case_and_final_dot(String host) {
+  void host_names_are_compared_without_case_and_trailing_dot(String host) {
     assertThat(AddressRules.of(List.of("Hooks.Corp.")).allowsHost(host)).isTrue();
   }
 
   @ParameterizedTest
   @ValueSource(strings = {"corp", "a.hooks.corp", "hooks.corp.evil.example", "hooks.corp..", ""})
-  void only_the_very_name_is_allowed(String host) {
+  void only_the_exact_name_is_allowed(String host) {
     assertThat(AddressRules.of(List.of("hooks.corp")).allowsHost(host)).isFalse();
   }
 
@@ -328,14 +327,14 @@ class AddressRulesTest {
         "a..corp | neither",
         "'' | neither"
       })
-  void what_is_neither_range_nor_name_is_explained(String entry, String why) {
+  void the_error_for_an_invalid_entry_explains_it(String entry, String why) {
     assertThatThrownBy(() -> AddressRules.of(List.of("10.0.0.0/8", entry)))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining("\"" + entry + "\"")
         .hasMessageContaining(why);
   }
 
-  /** The same ranges as strings of bits, compared as text: shares no code with the rules. */
+  /** The listed ranges as bit strings, compared as text: shares no code with the rules. */
   private static final class PrefixList {
 
     static final List<String> BITS =

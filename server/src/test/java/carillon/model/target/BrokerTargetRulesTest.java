@@ -39,18 +39,18 @@ class BrokerTargetRulesTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"orders", "a.b_c-D9", "_internal", "..."})
-  void plain_topics_are_taken(String topic) {
+  void valid_topics_are_accepted(String topic) {
     assertThat(wrong(topic(topic))).isEmpty();
   }
 
   @ParameterizedTest
   @ValueSource(strings = {"", ".", "..", "__consumer_offsets", "a b", "a/b", "ä", "a\nb"})
-  void other_topics_and_those_of_kafka_itself_are_not(String topic) {
+  void invalid_and_internal_topics_are_rejected(String topic) {
     assertThat(wrong(topic(topic))).containsExactly("topic");
   }
 
   @Test
-  void lengths_have_their_limits() {
+  void lengths_are_limited() {
     assertThat(wrong(topic("a".repeat(249)))).isEmpty();
     assertThat(wrong(topic("a".repeat(250)))).containsExactly("topic");
     assertThat(wrong(rabbit("e".repeat(127), "k"))).isEmpty();
@@ -60,7 +60,7 @@ class BrokerTargetRulesTest {
   }
 
   @Test
-  void exchanges_and_routing_keys_are_plain_and_nobody_elses() {
+  void invalid_and_internal_exchanges_are_rejected() {
     assertThat(wrong(rabbit("amq.topic", "k"))).containsExactly("exchange");
     assertThat(wrong(rabbit("a\u0007", "k\n"))).containsExactly("exchange", "routingKey");
     assertThat(wrong(rabbit("", ""))).containsExactly("routingKey");
@@ -68,7 +68,7 @@ class BrokerTargetRulesTest {
   }
 
   @Test
-  void only_registered_clusters_can_be_named() {
+  void only_registered_clusters_are_accepted() {
     var strange = new Target.Kafka("other", "t", Target.Complete.ON_REPORT, null);
 
     assertThat(rules.check(strange, Grants.EVERYWHERE))
@@ -84,7 +84,7 @@ class BrokerTargetRulesTest {
   }
 
   @Test
-  void who_was_granted_nothing_is_told_of_no_cluster() {
+  void a_tenant_without_grants_does_not_see_cluster_names() {
     assertThat(rules.check(topic("t"), Grants.NOWHERE))
         .singleElement()
         .satisfies(
@@ -112,19 +112,19 @@ class BrokerTargetRulesTest {
     "exact, exactly, false",
     "a.c, abc, false"
   })
-  void a_grant_covers_what_its_stars_stand_for(String place, String topic, boolean covered) {
+  void a_star_in_a_grant_matches_any_text(String place, String topic, boolean covered) {
     assertThat(rules.check(topic(topic), grants("kafka/main/" + place)).isEmpty())
         .isEqualTo(covered);
   }
 
   @Test
-  void many_stars_are_judged_quickly() {
+  void grants_with_many_stars_are_matched_quickly() {
     assertThat(rules.check(topic("a".repeat(240)), grants("kafka/main/" + "a*".repeat(120) + "b")))
         .hasSize(1);
   }
 
   @Test
-  void a_grant_is_for_one_cluster_and_for_the_exchange_or_the_queue() {
+  void a_grant_covers_one_cluster_and_the_exchange_or_the_queue() {
     assertThat(rules.check(rabbit("", "jobs"), grants("rabbitmq/main/jobs"))).isEmpty();
     assertThat(rules.check(rabbit("events", "jobs"), grants("rabbitmq/main/jobs")))
         .extracting(HttpTargetRules.Problem::field)
@@ -136,7 +136,7 @@ class BrokerTargetRulesTest {
   @ParameterizedTest
   @ValueSource(
       strings = {"", "kafka", "kafka/main", "kafka/main/", "redis/main/x", "kafka/Main/x", "/a/b"})
-  void what_is_no_grant_is_not_read_as_one(String text) {
+  void an_invalid_grant_is_not_parsed(String text) {
     assertThat(Grants.Grant.parse(text)).isEmpty();
   }
 
@@ -148,7 +148,7 @@ class BrokerTargetRulesTest {
     "PUBLISH:kafka/main, kafka/main",
     "REPORT:rabbitmq/a-1, rabbitmq/a-1"
   })
-  void a_route_is_read_back_as_it_was_written(String text, @Nullable String broker) {
+  void a_route_is_parsed_as_it_was_written(String text, @Nullable String broker) {
     Route route = Route.parse(text).orElseThrow();
 
     assertThat(route.text()).isEqualTo(text);
@@ -157,7 +157,7 @@ class BrokerTargetRulesTest {
   }
 
   @Test
-  void a_target_of_its_own_says_the_route() {
+  void a_tasks_own_target_determines_the_route() {
     assertThat(Route.of(topic("t")).text()).isEqualTo("REPORT:kafka/main");
     assertThat(Route.of(rabbit("", "q")).text()).isEqualTo("PUBLISH:rabbitmq/main");
     assertThat(Route.TYPE.given(topic("t")).text()).isEqualTo("REPORT:kafka/main");

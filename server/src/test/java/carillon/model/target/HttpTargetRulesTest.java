@@ -35,7 +35,7 @@ class HttpTargetRulesTest {
         "http://my_service.example.com/",
         "http://xn--bcher-kva.example/"
       })
-  void public_targets_are_taken(String url) {
+  void public_targets_are_accepted(String url) {
     assertThat(rules.check(post(url))).isEmpty();
   }
 
@@ -66,12 +66,12 @@ class HttpTargetRulesTest {
         "http://example.com:123456/",
         "http://a,b.example.com/"
       })
-  void what_has_no_scheme_or_host_of_ours_is_refused(String url) {
+  void a_url_without_a_valid_scheme_or_host_is_rejected(String url) {
     assertThat(codes(rules, url)).containsExactly("scheme_or_host");
   }
 
   @Test
-  void plain_http_is_refused_where_tls_is_required() {
+  void plain_http_is_rejected_if_tls_is_required() {
     var strict = new HttpTargetRules(AddressRules.PUBLIC_ONLY, true, new OwnPorts());
 
     assertThat(codes(strict, "http://example.com/")).containsExactly("https_required");
@@ -86,7 +86,7 @@ class HttpTargetRulesTest {
         "http://@example.com/",
         "http://example.com:80@127.0.0.1/"
       })
-  void user_info_is_refused_and_never_echoed(String url) {
+  void user_info_is_rejected_and_never_echoed(String url) {
     assertThat(rules.check(post(url)))
         .singleElement()
         .satisfies(problem -> assertThat(problem.code()).isEqualTo("userinfo_not_allowed"))
@@ -95,7 +95,7 @@ class HttpTargetRulesTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"http://127.0.0.1#@evil.example/", "https://example.com/#x"})
-  void fragments_are_refused(String url) {
+  void fragments_are_rejected(String url) {
     assertThat(codes(rules, url)).containsExactly("fragment_not_allowed");
   }
 
@@ -119,12 +119,12 @@ class HttpTargetRulesTest {
         "http://example.com/%zz",
         "http://example.com/%4"
       })
-  void characters_that_others_read_differently_are_refused(String url) {
+  void ambiguous_characters_are_rejected(String url) {
     assertThat(codes(rules, url)).containsExactly("invalid_url");
   }
 
   @Test
-  void long_urls_are_refused() {
+  void long_urls_are_rejected() {
     String start = "https://example.com/";
 
     assertThat(codes(rules, start + "x".repeat(2048 - start.length()))).isEmpty();
@@ -139,14 +139,14 @@ class HttpTargetRulesTest {
         0, 1, 22, 25, 79, 81, 442, 444, 1023, 2375, 2379, 3306, 5432, 5672, 6379, 9092, 11211,
         27017, 65536, 99999
       })
-  void ports_that_are_not_for_http_are_refused(int port) {
+  void ports_of_other_protocols_are_rejected(int port) {
     assertThat(codes(rules, "https://example.com:" + port + "/"))
         .containsExactly("port_not_allowed");
   }
 
   @ParameterizedTest
   @ValueSource(ints = {80, 443, 1024, 8080, 8443, 65535})
-  void ports_for_http_are_taken(int port) {
+  void http_ports_are_accepted(int port) {
     assertThat(codes(rules, "https://example.com:" + port + "/")).isEmpty();
   }
 
@@ -212,7 +212,7 @@ class HttpTargetRulesTest {
         "[:::]",
         "[]"
       })
-  void addresses_that_are_not_public_are_refused_in_every_notation(String host) {
+  void non_public_addresses_are_rejected_in_every_notation(String host) {
     assertThat(codes(rules, "http://" + host + "/")).containsExactly("address_not_allowed");
     assertThat(codes(rules, "http://" + host + ":8080/x")).containsExactly("address_not_allowed");
   }
@@ -235,7 +235,7 @@ class HttpTargetRulesTest {
         "postgres",
         "com"
       })
-  void names_that_mean_something_else_on_every_network_are_refused(String host) {
+  void local_names_are_rejected(String host) {
     assertThat(codes(rules, "http://" + host + "/")).containsExactly("address_not_allowed");
   }
 
@@ -249,7 +249,7 @@ class HttpTargetRulesTest {
         "https://[::1]:1024/",
         "http://[::ffff:127.0.0.1]/"
       })
-  void this_machine_is_reached_on_ports_for_http_where_loopback_is_allowed(String url) {
+  void allowing_loopback_allows_http_ports_of_this_machine(String url) {
     assertThat(codes(onThisMachine, url)).isEmpty();
   }
 
@@ -262,7 +262,7 @@ class HttpTargetRulesTest {
         "http://[::ffff:127.0.0.1]:5432/",
         "http://10.0.0.5:5432/"
       })
-  void a_range_opens_no_ports_of_databases_and_brokers(String url) {
+  void allowing_a_range_does_not_allow_ports_of_databases_and_brokers(String url) {
     var ranges =
         new HttpTargetRules(AddressRules.of(List.of("127.0.0.0/8", "::1/128", "10.0.0.0/8")));
 
@@ -278,7 +278,7 @@ class HttpTargetRulesTest {
         "http://[::ffff:127.0.0.1]:8080/",
         "http://127.0.0.1:8080/"
       })
-  void an_address_that_the_operator_named_is_reached_on_any_high_port(String url) {
+  void an_allowed_address_may_be_used_with_any_high_port(String url) {
     var named = own(AddressRules.of(List.of("127.0.0.1", "10.0.0.5")), 8080);
 
     assertThat(codes(named, url)).isEmpty();
@@ -292,7 +292,7 @@ class HttpTargetRulesTest {
     "http://[::1]:18990/, ::1",
     "http://[::ffff:127.0.0.1]:18990/, 127.0.0.1"
   })
-  void the_ports_of_this_node_are_no_targets_of_a_range(String url, String address) {
+  void allowing_a_range_does_not_allow_the_ports_of_this_node(String url, String address) {
     var own = own(AddressRules.PUBLIC_ONLY.withLoopback(), 18990);
 
     assertThat(codes(own, url)).containsExactly("port_not_allowed");
@@ -302,7 +302,7 @@ class HttpTargetRulesTest {
   }
 
   @Test
-  void a_name_that_resolves_to_this_machine_does_not_reach_the_node() {
+  void a_name_that_resolves_to_loopback_does_not_reach_this_node() {
     var own = own(AddressRules.PUBLIC_ONLY.withLoopback(), 18990);
     var url = TargetUrl.parse("http://loop.example.com:18990/").orElseThrow();
 
@@ -333,7 +333,7 @@ class HttpTargetRulesTest {
   }
 
   @Test
-  void a_host_that_the_operator_named_may_be_local_and_use_any_high_port() {
+  void an_allowed_host_may_be_local_and_use_any_high_port() {
     var allowing = new HttpTargetRules(AddressRules.of(List.of("billing", "crm.internal")));
 
     assertThat(codes(allowing, "http://billing:5432/")).isEmpty();
@@ -377,7 +377,7 @@ class HttpTargetRulesTest {
         "X-aliyun-ecs-metadata-token",
         "Accept-Encoding"
       })
-  void reserved_headers_are_refused(String name) {
+  void reserved_headers_are_rejected(String name) {
     assertThat(rules.check(withHeaders(Map.of(name, "x"))))
         .extracting(Problem::field, Problem::code)
         .containsExactly(tuple("headers/" + name, "reserved_header"));
@@ -386,7 +386,7 @@ class HttpTargetRulesTest {
   @ParameterizedTest
   @ValueSource(
       strings = {"", "a b", "a:", ":a", "a\r\nb", "a\u0000", "\u00e4", "a\t", "a(b)", "a\"b"})
-  void header_names_that_are_no_tokens_are_refused(String name) {
+  void invalid_header_names_are_rejected(String name) {
     assertThat(rules.check(withHeaders(Map.of(name, "x"))))
         .extracting(Problem::code)
         .containsExactly("invalid_header");
@@ -394,7 +394,7 @@ class HttpTargetRulesTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"a\rb", "a\nb", "a\r\nEvil: 1", "a\u0000", "\u00e4", "\u007f", "\u2028"})
-  void header_values_with_control_or_foreign_characters_are_refused(String value) {
+  void header_values_with_control_or_non_ascii_characters_are_rejected(String value) {
     assertThat(rules.check(withHeaders(Map.of("X-Name", value))))
         .singleElement()
         .satisfies(problem -> assertThat(problem.field()).isEqualTo("headers/X-Name"))
@@ -403,7 +403,7 @@ class HttpTargetRulesTest {
   }
 
   @Test
-  void ordinary_headers_are_taken() {
+  void ordinary_headers_are_accepted() {
     var headers =
         Map.of(
             "Authorization", "Bearer abc",
@@ -422,7 +422,7 @@ class HttpTargetRulesTest {
   }
 
   @Test
-  void fifty_headers_and_eight_kilobytes_are_enough() {
+  void headers_are_limited_to_fifty_and_eight_kilobytes() {
     assertThat(rules.check(withHeaders(headers(50, 10)))).isEmpty();
     assertThat(rules.check(withHeaders(headers(51, 10))))
         .extracting(Problem::code)
@@ -434,21 +434,21 @@ class HttpTargetRulesTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"POST", "PUT", "PATCH", "GET", "DELETE"})
-  void the_usual_methods_are_taken(String method) {
+  void common_methods_are_accepted(String method) {
     assertThat(rules.check(target("https://example.com/", method, null, null))).isEmpty();
   }
 
   @ParameterizedTest
   @ValueSource(
       strings = {"CONNECT", "TRACE", "HEAD", "OPTIONS", "get", "Post", "FOO", "", "GET /\r\n"})
-  void other_methods_are_refused(String method) {
+  void other_methods_are_rejected(String method) {
     assertThat(rules.check(target("https://example.com/", method, null, null)))
         .extracting(Problem::field, Problem::code)
         .containsExactly(tuple("method", "invalid_method"));
   }
 
   @Test
-  void a_method_without_body_takes_none() {
+  void a_method_without_a_body_rejects_one() {
     assertThat(rules.check(target("https://example.com/", "GET", "{}", null)))
         .extracting(Problem::field, Problem::code)
         .containsExactly(tuple("body", "body_not_allowed"));

@@ -44,7 +44,7 @@ class SentRequestTest {
         "X-Pass",
         "pw",
         "webhookSig",
-        "X-\u212aey" // a Kelvin sign is a k to whoever ignores case
+        "X-\u212aey" // the Kelvin sign equals k if case is ignored
       })
   void the_value_of_a_header_that_looks_secret_is_hidden(String name) {
     String text = new SentRequest("POST", "http://a/").header(name, "marker").text();
@@ -102,7 +102,7 @@ class SentRequestTest {
   }
 
   @Test
-  void whatever_stands_in_it_the_text_is_json_that_postgresql_can_keep() {
+  void any_request_is_described_as_json_that_postgresql_can_store() {
     String odd = "\"\\ \u0000\u0001\r\n\u007f\u0085 <b> \u00e9 \ud83d\ude00";
 
     String text = new SentRequest("GET", "http://a/").header("X-" + odd, odd).text();
@@ -114,7 +114,7 @@ class SentRequestTest {
   }
 
   @Test
-  void without_headers_it_says_so_and_long_values_are_cut() {
+  void headers_may_be_empty_and_long_values_are_truncated() {
     assertThat(new SentRequest("GET", "http://a/").text())
         .isEqualTo("{\"method\":\"GET\",\"url\":\"http://a/\",\"headers\":{}}");
     assertThat(new SentRequest("GET", "http://a/").header("A", "x".repeat(9_000)).text())
@@ -122,7 +122,7 @@ class SentRequestTest {
   }
 
   @Test
-  void the_dashboard_hides_what_is_hidden_here() throws IOException {
+  void the_dashboard_has_the_same_secret_names() throws IOException {
     String script = dashboard("/ui/types/target.js");
     Pattern names = expression(script, "SECRET");
     Pattern parameters = expression(script, "SECRET_PARAMETER");

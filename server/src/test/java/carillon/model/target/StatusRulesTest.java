@@ -24,8 +24,8 @@ class StatusRulesTest {
   }
 
   @Test
-  void without_lists_every_status_means_the_usual() {
-    for (int status = StatusRules.LOWEST; status <= StatusRules.HIGHEST; status++) {
+  void without_lists_every_status_has_the_default_meaning() {
+    for (int status = StatusRules.MIN; status <= StatusRules.MAX; status++) {
       assertThat(StatusRules.DEFAULT.of(status))
           .as("status %d", status)
           .isEqualTo(asTheContractSays(status));
@@ -33,14 +33,14 @@ class StatusRulesTest {
   }
 
   @Test
-  void a_list_decides_for_the_statuses_in_it_and_for_no_others() {
+  void a_list_applies_only_to_the_statuses_in_it() {
     StatusRules rules =
         new StatusRules(
             List.of(Range.of(404), new Range(300, 303)),
             List.of(new Range(400, 403)),
             List.of(Range.of(410), new Range(500, 599)));
 
-    for (int status = StatusRules.LOWEST; status <= StatusRules.HIGHEST; status++) {
+    for (int status = StatusRules.MIN; status <= StatusRules.MAX; status++) {
       Meaning expected =
           switch (status) {
             case 404, 300, 301, 302, 303 -> Meaning.SUCCESS;
@@ -69,7 +69,7 @@ class StatusRulesTest {
     "500 - 503, , ",
     "'', , "
   })
-  void a_range_is_a_hundred_or_has_two_ends(
+  void a_range_is_a_class_or_has_two_ends(
       String text, @Nullable Integer from, @Nullable Integer to) {
     assertThat(Range.parse(text))
         .isEqualTo(
@@ -78,12 +78,12 @@ class StatusRulesTest {
 
   @ParameterizedTest
   @CsvSource({"5xx", "500-503", "503-503", "100-599"})
-  void a_range_is_written_as_it_is_read(String text) {
+  void a_range_is_formatted_as_it_is_parsed(String text) {
     assertThat(Range.parse(text).orElseThrow()).hasToString(text);
   }
 
   @Test
-  void two_ranges_share_the_first_status_that_is_in_both() {
+  void the_first_shared_status_of_two_ranges_is_found() {
     assertThat(new Range(500, 599).shared(Range.of(503))).contains(503);
     assertThat(new Range(400, 450).shared(new Range(440, 460))).contains(440);
     assertThat(new Range(400, 450).shared(new Range(451, 460))).isEmpty();

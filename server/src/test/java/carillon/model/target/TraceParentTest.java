@@ -9,7 +9,7 @@ import org.junit.jupiter.api.Test;
 class TraceParentTest {
 
   @Test
-  void it_is_told_from_the_task_and_its_fence_alone() {
+  void the_trace_depends_only_on_the_task_and_its_fence() {
     TaskId id = new TaskId(UUID.fromString("01a1eae8-c718-7000-8754-bfc30dd9d584"));
 
     assertThat(TraceParent.of(id, 1))

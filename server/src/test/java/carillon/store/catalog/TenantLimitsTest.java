@@ -254,7 +254,7 @@ class TenantLimitsTest {
             null,
             null,
             null,
-            new Schedule.Made("t", null, null, "{}", null, null));
+            new Schedule.TaskTemplate("t", null, null, "{}", null, null));
     try {
       node.db.inTransaction(
           tx ->

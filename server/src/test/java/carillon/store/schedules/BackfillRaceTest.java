@@ -81,16 +81,16 @@ class BackfillRaceTest {
             .formatted(TEN.minusSeconds(1), TEN, TEN.plusSeconds(times - 1)));
   }
 
-  private Fires.Step plan(Tx tx) {
+  private DueSchedules.Step plan(Tx tx) {
     Instant now = world.clock.instant();
-    return new Fires(world.db, world.tasks)
+    return new DueSchedules(world.db, world.tasks)
         .plan(tx, now, 10, due -> due.stream().map(each -> decide(each, now)).toList());
   }
 
-  private static Fires.Planned decide(Fires.Due due, Instant now) {
+  private static DueSchedules.Planned decide(DueSchedules.Locked due, Instant now) {
     StoredSchedule stored = due.schedule();
     FireSettlement settlement =
-        FireSettlement.of(due.open(), stored.counters().failuresInARow(), stored.schedule());
+        FireSettlement.of(due.unsettled(), stored.counters().failuresInARow(), stored.schedule());
     var state =
         new FirePlan.State(
             stored.id(),
@@ -101,7 +101,7 @@ class BackfillRaceTest {
             stored.counters().runs(),
             stored.isPaused(),
             settlement.live());
-    return new Fires.Planned(due, settlement, FirePlan.of(state, now, 1_000));
+    return new DueSchedules.Planned(due, settlement, FirePlan.of(state, now, 1_000));
   }
 
   private void run(Tx tx, Step step, UUID backfill, UUID other) {
@@ -219,7 +219,7 @@ class BackfillRaceTest {
       all.add(
           threads.submit(
               () -> {
-                while (world.db.inTransaction(this::plan).looked() > 0) {
+                while (world.db.inTransaction(this::plan).due() > 0) {
                   assertThat(world.value(TWICE)).as("times with two tasks").isEqualTo("0");
                 }
               }));

@@ -190,7 +190,7 @@ class BackfillsTest {
     scheduled.made(id, old.toString(), "UTC");
     Request asked = new Request(old, old.plusSeconds(60), OverlapRule.QUEUE, false);
     world.sql("UPDATE carillon.schedule_fire SET recorded_at = at, outcome = 'COMPLETED'");
-    assertThat(world.store.oldFires().forgetOld(Duration.ofDays(30), 10)).isEqualTo(1);
+    assertThat(world.store.fireRetention().forgetOld(Duration.ofDays(30), 10)).isEqualTo(1);
 
     Instant known = ((Result.Forgotten) scheduled.backfill("s", asked)).known();
 

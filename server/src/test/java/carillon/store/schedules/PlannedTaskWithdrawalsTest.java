@@ -9,6 +9,7 @@ import carillon.model.schedule.FirePlan;
 import carillon.model.schedule.FireSettlement;
 import carillon.model.schedule.SkipReason;
 import carillon.model.task.TaskState;
+import carillon.store.tasks.TaskCancels;
 import carillon.store.tasks.TaskStory;
 import carillon.testkit.TestSchedule;
 import carillon.testkit.World;
@@ -26,14 +27,14 @@ import org.junit.jupiter.api.Test;
 class PlannedTaskWithdrawalsTest {
 
   private World world;
-  private Fires fires;
+  private DueSchedules dueSchedules;
   private Instant now;
   private long schedule;
 
   @BeforeEach
   void open() {
     world = World.create();
-    fires = new Fires(world.db, world.tasks);
+    dueSchedules = new DueSchedules(world.db, world.tasks);
     now = world.clock.instant().truncatedTo(ChronoUnit.SECONDS);
     schedule = TestSchedule.every("s", Duration.ofSeconds(10)).insert(world, now);
   }
@@ -47,28 +48,28 @@ class PlannedTaskWithdrawalsTest {
     return new NominalTime(at, LocalDateTime.ofInstant(at, ZoneOffset.UTC), NominalTime.Shift.NONE);
   }
 
-  /** Plans a task for each of these seconds from now, and that the next one is skipped. */
+  /** Plans a task for each of these seconds from now, and a skip for the second after them. */
   private List<TaskId> plan(int... seconds) {
-    List<FirePlan.Fire> planned = new ArrayList<>();
+    List<FirePlan.Decision> planned = new ArrayList<>();
     List<TaskId> ids = new ArrayList<>();
     Instant last = now;
     for (int second : seconds) {
       last = now.plusSeconds(second);
       TaskId id = FireHash.taskId(schedule, 1, last, last);
-      planned.add(new FirePlan.Fire.Made(time(last), id, last));
+      planned.add(new FirePlan.Decision.Create(time(last), id, last));
       ids.add(id);
     }
     Instant skipped = last.plusSeconds(1);
-    planned.add(new FirePlan.Fire.Skipped(time(skipped), SkipReason.DST_GAP));
+    planned.add(new FirePlan.Decision.Skip(time(skipped), SkipReason.DST_GAP));
     var plan = new FirePlan(planned, List.of(), skipped, skipped.plusSeconds(1), 0);
-    fires.planDue(
+    dueSchedules.planDue(
         now,
         10,
         due ->
             due.stream()
                 .map(
                     each ->
-                        new Fires.Planned(
+                        new DueSchedules.Planned(
                             each,
                             FireSettlement.of(List.of(), 0, each.schedule().schedule()),
                             plan))
@@ -78,7 +79,9 @@ class PlannedTaskWithdrawalsTest {
 
   private int withdraw(Instant at) {
     return world.db.inTransaction(
-        tx -> PlannedTaskWithdrawals.withdraw(tx, schedule, World.TENANT, at, "me", "it changed"));
+        tx ->
+            PlannedTaskWithdrawals.withdraw(
+                tx, schedule, World.TENANT, at, new TaskCancels.Because("me", "it changed")));
   }
 
   private String row() {
@@ -93,7 +96,7 @@ class PlannedTaskWithdrawalsTest {
   }
 
   @Test
-  void what_is_not_due_is_cancelled_and_forgotten_and_the_cursor_goes_back() {
+  void tasks_that_are_not_due_are_withdrawn_and_the_cursor_is_rewound() {
     List<TaskId> ids = plan(10, 20);
 
     int withdrawn = withdraw(now);
@@ -108,7 +111,7 @@ class PlannedTaskWithdrawalsTest {
   }
 
   @Test
-  void what_is_due_stays() {
+  void due_tasks_are_not_withdrawn() {
     List<TaskId> ids = plan(10, 20);
 
     withdraw(now.plusSeconds(10));
@@ -121,7 +124,7 @@ class PlannedTaskWithdrawalsTest {
   }
 
   @Test
-  void what_was_started_ahead_of_its_time_or_cancelled_by_somebody_keeps_its_fire() {
+  void tasks_started_early_or_cancelled_by_a_user_keep_their_fire() {
     List<TaskId> ids = plan(10, 20, 30);
     world.sql(
         "UPDATE carillon.task SET ready_at = now() - interval '1 s' WHERE id = '"

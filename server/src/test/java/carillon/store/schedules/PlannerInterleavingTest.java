@@ -12,6 +12,7 @@ import carillon.model.task.Lane;
 import carillon.model.task.Route;
 import carillon.store.db.Tx;
 import carillon.store.queue.WorkQueue;
+import carillon.store.tasks.TaskCancels;
 import carillon.testkit.Overlapping;
 import carillon.testkit.TestSchedule;
 import carillon.testkit.World;
@@ -31,9 +32,9 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * Everything that can happen to a planned fire, in pairs of which the second begins while the first
- * is uncommitted; then the planner goes on. No nominal time is lost, none has two tasks. Planners
- * do not prove that they lead: that is only to save work.
+ * All pairs of operations on a planned fire, of which the second begins while the first is
+ * uncommitted; then the planner continues. No nominal time is lost, and none has two tasks. The
+ * planners do not check leadership, which only saves work.
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 @Tag("slow")
@@ -41,7 +42,7 @@ class PlannerInterleavingTest {
 
   enum Step {
     PLAN,
-    /** With the time of a node that stood still for a while. */
+    /** With the time of a node that was suspended for a while. */
     PLAN_LATE,
     WITHDRAW,
     PAUSE,
@@ -50,7 +51,7 @@ class PlannerInterleavingTest {
   }
 
   private World world;
-  private Fires fires;
+  private DueSchedules dueSchedules;
   private Overlapping overlapping;
   private Instant start;
   private long id;
@@ -58,7 +59,7 @@ class PlannerInterleavingTest {
   @BeforeAll
   void open() {
     world = World.create();
-    fires = new Fires(world.db, world.tasks);
+    dueSchedules = new DueSchedules(world.db, world.tasks);
     overlapping = new Overlapping(world);
     start = world.clock.instant().truncatedTo(ChronoUnit.DAYS).minus(Duration.ofDays(2));
   }
@@ -69,7 +70,7 @@ class PlannerInterleavingTest {
     world.close();
   }
 
-  /** Every ten seconds from the start on. */
+  /** Every ten seconds from the start. */
   private final Timetable tens =
       after -> {
         long passed = Duration.between(start, after).dividedBy(Duration.ofSeconds(10));
@@ -79,14 +80,14 @@ class PlannerInterleavingTest {
                 at, LocalDateTime.ofInstant(at, ZoneOffset.UTC), NominalTime.Shift.NONE));
       };
 
-  private List<Fires.Planned> decide(List<Fires.Due> due, Instant now) {
+  private List<DueSchedules.Planned> decide(List<DueSchedules.Locked> due, Instant now) {
     return due.stream()
         .map(
             each -> {
               StoredSchedule stored = each.schedule();
               FireSettlement settlement =
                   FireSettlement.of(
-                      each.open(), stored.counters().failuresInARow(), stored.schedule());
+                      each.unsettled(), stored.counters().failuresInARow(), stored.schedule());
               var state =
                   new FirePlan.State(
                       stored.id(),
@@ -97,24 +98,24 @@ class PlannerInterleavingTest {
                       stored.counters().runs(),
                       stored.isPaused(),
                       settlement.live());
-              return new Fires.Planned(each, settlement, FirePlan.of(state, now, 1_000));
+              return new DueSchedules.Planned(each, settlement, FirePlan.of(state, now, 1_000));
             })
         .toList();
   }
 
-  private Fires.Step plan(Tx tx, Instant now) {
-    return fires.plan(tx, now, 10, due -> decide(due, now));
+  private DueSchedules.Step plan(Tx tx, Instant now) {
+    return dueSchedules.plan(tx, now, 10, due -> decide(due, now));
   }
 
   private void planAt(long seconds) {
     Instant now = start.plusSeconds(seconds);
-    for (int looked = 1; looked > 0; ) {
-      looked = world.db.inTransaction(tx -> plan(tx, now)).looked();
+    for (int due = 1; due > 0; ) {
+      due = world.db.inTransaction(tx -> plan(tx, now)).due();
     }
   }
 
-  /** Three tasks are planned, for seconds 10, 20 and 30, and the next look is due at 10. */
-  private void subject() {
+  /** Plans three tasks, for seconds 10, 20 and 30; the next planning is due at 10. */
+  private void planThree() {
     world.sql(
         "TRUNCATE carillon.task, carillon.transition, carillon.schedule_fire, carillon.schedule");
     world.sql("DELETE FROM carillon.claim");
@@ -140,7 +141,8 @@ class PlannerInterleavingTest {
   private void withdraw(Tx tx, boolean pauses) {
     tx.query("SELECT id FROM carillon.schedule WHERE id = ? FOR UPDATE", row -> true, id);
     tx.update("UPDATE carillon.schedule SET paused = ? WHERE id = ?", pauses, id);
-    PlannedTaskWithdrawals.withdraw(tx, id, World.TENANT, start.plusSeconds(5), "test", "changed");
+    PlannedTaskWithdrawals.withdraw(
+        tx, id, World.TENANT, start.plusSeconds(5), new TaskCancels.Because("test", "changed"));
   }
 
   private void claim(Tx tx) {
@@ -169,9 +171,8 @@ class PlannerInterleavingTest {
 
   @ParameterizedTest
   @MethodSource("pairs")
-  void no_fire_is_lost_and_none_is_doubled(Pair pair)
-      throws InterruptedException, ExecutionException {
-    subject();
+  void no_fire_is_lost_or_duplicated(Pair pair) throws InterruptedException, ExecutionException {
+    planThree();
 
     overlapping.run(tx -> run(tx, pair.first()), pair.commits(), tx -> run(tx, pair.second()));
     planAt(12);
@@ -220,7 +221,7 @@ class PlannerInterleavingTest {
             world.value(
                 "SELECT count(*) FROM carillon.task t JOIN carillon.transition w ON w.task = t.id"
                     + " AND w.reason = 'changed' WHERE t.fence > 0"))
-        .as("withdrawn although they had started")
+        .as("started tasks that were withdrawn")
         .isEqualTo("0");
   }
 }

@@ -32,8 +32,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * What the planner and the API ask, beside 100,000 schedules that are not due and a million old
- * fires, with statistics from when there was one of each.
+ * Query plans of the planner and the API among 100,000 idle schedules and a million old fires, with
+ * statistics from when there was one of each.
  */
 @Tag("slow")
 class SchedulePlansTest {
@@ -43,8 +43,8 @@ class SchedulePlansTest {
 
   private static final List<Class<?>> STORE =
       List.of(
-          Fires.class,
-          FireDecisions.class,
+          DueSchedules.class,
+          FirePlanWriter.class,
           PlannedTaskWithdrawals.class,
           TaskCancels.class,
           Schedules.class,
@@ -52,8 +52,8 @@ class SchedulePlansTest {
           ManualTriggers.class,
           FireHistory.class);
 
-  /** Ends with the first entry. */
-  private static final Set<String> WHOLE_INDEX = Set.of("Fires.earliest");
+  /** Stops at the first index entry. */
+  private static final Set<String> WHOLE_INDEX = Set.of("DueSchedules.earliest");
 
   private static World world;
   private static Instant now;
@@ -98,20 +98,21 @@ class SchedulePlansTest {
         .filter(field -> Modifier.isStatic(field.getModifiers()) && field.getType() == String.class)
         .map(Explained::text)
         .filter(sql -> sql.startsWith("/* "))
-        .filter(sql -> !sql.replace("{partition}", "").contains("{")); // made into others
+        .filter(
+            sql -> !sql.replace("{partition}", "").contains("{")); // templates of other statements
   }
 
   @ParameterizedTest
   @MethodSource("statements")
-  void every_statement_about_schedules_goes_through_an_index(String sql) {
+  void every_statement_about_schedules_uses_an_index(String sql) {
     String plan = Explained.generic(world, Sql.forPartition(sql, Partition.of(now)));
 
     assertThat(plan).doesNotContain("Seq Scan on");
-    assertThat(plan).as("all compared with all").doesNotContain("Join Filter");
-    if (!WHOLE_INDEX.contains(Sql.name(sql))) { // or it reads an index from one end to the other
+    assertThat(plan).as("no comparison of all pairs").doesNotContain("Join Filter");
+    if (!WHOLE_INDEX.contains(Sql.name(sql))) { // others must not scan a whole index
       assertThat(count(plan, "Index Cond: ")).as(plan).isEqualTo(count(plan, "Index (Only )?Scan"));
     }
-    if (Sql.name(sql).equals("Fires.due")) {
+    if (Sql.name(sql).equals("DueSchedules.due")) {
       assertThat(plan).containsPattern("using schedule_plan .*\n +Index Cond: .*plan_at <=");
     }
   }
@@ -121,16 +122,16 @@ class SchedulePlansTest {
   }
 
   @Test
-  void all_of_them_were_found() {
+  void all_statements_were_found() {
     assertThat(statements().map(Sql::name))
         .contains(
-            "Fires.earliest",
-            "Fires.due",
-            "Fires.lock",
-            "Fires.open",
-            "FireDecisions.settle",
-            "FireDecisions.record",
-            "FireDecisions.advance",
+            "DueSchedules.earliest",
+            "DueSchedules.due",
+            "DueSchedules.lock",
+            "DueSchedules.unsettled",
+            "FirePlanWriter.settle",
+            "FirePlanWriter.record",
+            "FirePlanWriter.advance",
             "PlannedTaskWithdrawals.planned",
             "Schedules.lock",
             "FireHistory.list",
@@ -160,14 +161,15 @@ class SchedulePlansTest {
   }
 
   @Test
-  void what_one_schedule_costs_does_not_grow_with_those_that_are_idle_nor_with_old_fires() {
+  void planning_cost_does_not_grow_with_idle_schedules_or_old_fires() {
     long id = TestSchedule.every("due", Duration.ofHours(1)).insert(world, now);
     world.countStatements();
     world.value("SELECT pg_stat_statements_reset()");
 
-    Fires.Step step = new Fires(world.db, world.tasks).planDue(now, 1_000, due -> plan(due, id));
+    DueSchedules.Step step =
+        new DueSchedules(world.db, world.tasks).planDue(now, 1_000, due -> plan(due, id));
 
-    assertThat(step.made()).isEqualTo(1);
+    assertThat(step.created()).isEqualTo(1);
     double pages =
         Double.parseDouble(
             world.value(
@@ -181,17 +183,17 @@ class SchedulePlansTest {
     assertThat(pages).isLessThan(150);
   }
 
-  private static List<Fires.Planned> plan(List<Fires.Due> due, long id) {
+  private static List<DueSchedules.Planned> plan(List<DueSchedules.Locked> due, long id) {
     assertThat(due).extracting(each -> each.schedule().id()).containsExactly(id);
     Instant at = now.plusSeconds(20);
     var time =
         new NominalTime(at, LocalDateTime.ofInstant(at, ZoneOffset.UTC), NominalTime.Shift.NONE);
-    var made = new FirePlan.Fire.Made(time, FireHash.taskId(id, 1, at, at), at);
+    var create = new FirePlan.Decision.Create(time, FireHash.taskId(id, 1, at, at), at);
     return List.of(
-        new Fires.Planned(
+        new DueSchedules.Planned(
             due.getFirst(),
             FireSettlement.of(List.of(), 0, due.getFirst().schedule().schedule()),
-            new FirePlan(List.of(made), List.of(), at, at.plusSeconds(7_200), 0)));
+            new FirePlan(List.of(create), List.of(), at, at.plusSeconds(7_200), 0)));
   }
 
   private static int pages(String plan) {

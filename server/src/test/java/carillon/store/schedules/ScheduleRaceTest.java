@@ -23,8 +23,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * What people do to one schedule at the same time: every pair of which one begins while the other
- * is uncommitted ends as if they had come one by one.
+ * Every pair of concurrent changes of one schedule, of which the second begins while the first is
+ * uncommitted, has the result of a serial execution.
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class ScheduleRaceTest {
@@ -39,9 +39,9 @@ class ScheduleRaceTest {
   }
 
   /**
-   * What there is to know about the schedule, and what each step makes of it.
+   * The expected state of the schedule, and the effect of each step.
    *
-   * @param hours between its fires; 0 if there is no such schedule
+   * @param hours the interval; 0 if there is no such schedule
    */
   record Model(int hours, boolean paused, int version, int triggered) {
 
@@ -53,14 +53,14 @@ class ScheduleRaceTest {
       return switch (step) {
         case PUT_HOURLY -> put(1);
         case PUT_DAILY -> put(24);
-        case PAUSE -> isThere() && !paused ? paused(true) : this;
-        case RESUME -> isThere() && paused ? paused(false) : this;
-        case TRIGGER -> isThere() ? new Model(hours, paused, version, triggered + 1) : this;
+        case PAUSE -> exists() && !paused ? paused(true) : this;
+        case RESUME -> exists() && paused ? paused(false) : this;
+        case TRIGGER -> exists() ? new Model(hours, paused, version, triggered + 1) : this;
         case DELETE -> new Model(0, false, 0, triggered);
       };
     }
 
-    private boolean isThere() {
+    private boolean exists() {
       return hours > 0;
     }
 
@@ -105,8 +105,8 @@ class ScheduleRaceTest {
 
   @ParameterizedTest
   @MethodSource("overlaps")
-  void a_step_that_begins_while_another_is_uncommitted_ends_as_if_they_had_come_one_by_one(
-      Overlap overlap) throws InterruptedException, ExecutionException {
+  void concurrent_changes_have_the_result_of_a_serial_execution(Overlap overlap)
+      throws InterruptedException, ExecutionException {
     for (String table : List.of("schedule", "schedule_fire", "task", "audit")) {
       world.sql("DELETE FROM carillon." + table);
     }
@@ -126,7 +126,7 @@ class ScheduleRaceTest {
     if (overlap.commits()) {
       legal.add(start.after(overlap.second()).after(overlap.first()));
     }
-    assertThat(legal).as("%s", overlap).contains(seen());
+    assertThat(legal).as("%s", overlap).contains(actual());
     assertThat(world.value("SELECT count(*) FROM carillon.task WHERE state = 'PENDING'"))
         .isEqualTo(world.value("SELECT count(*) FROM carillon.schedule_fire"));
   }
@@ -158,14 +158,14 @@ class ScheduleRaceTest {
             null,
             null,
             null,
-            new Schedule.Made("t", null, null, null, null, null));
+            new Schedule.TaskTemplate("t", null, null, null, null, null));
     return world
         .store
         .schedules()
         .put(tx, World.TENANT, new Schedules.Wanted(schedule, null), "me", Schedules.Expected.ANY);
   }
 
-  private Model seen() {
+  private Model actual() {
     int triggered =
         Integer.parseInt(
             world.value("SELECT count(*) FROM carillon.schedule_fire WHERE kind = 'TRIGGER'"));

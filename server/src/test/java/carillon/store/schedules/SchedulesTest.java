@@ -66,7 +66,7 @@ class SchedulesTest {
         endAt,
         null,
         null,
-        new Schedule.Made("t", "k", 7, "{\"a\": 1.0}", null, null));
+        new Schedule.TaskTemplate("t", "k", 7, "{\"a\": 1.0}", null, null));
   }
 
   private static Schedule withEverything(String cron, Instant start) {
@@ -83,7 +83,7 @@ class SchedulesTest {
         start.plus(Duration.ofDays(400)),
         9,
         4,
-        new Schedule.Made(
+        new Schedule.TaskTemplate(
             "t",
             "k",
             3,
@@ -123,7 +123,7 @@ class SchedulesTest {
     return world.store.schedules().find(World.TENANT, "n").orElseThrow();
   }
 
-  /** Plans a fire as the planner does. */
+  /** Plans a fire like the planner. */
   private TaskId plan(StoredSchedule stored, Instant at) {
     TaskId id = TaskId.at(at, new Random(at.toEpochMilli()));
     NewTask task = World.task("t", new Target.Discard(), at);
@@ -165,60 +165,60 @@ class SchedulesTest {
   }
 
   @Test
-  void a_new_schedule_fires_from_now_on_whatever_its_start() {
+  void a_new_schedule_fires_only_from_now_on() {
     Instant before = now();
     Instant start = Instant.parse("2020-01-01T00:20:00Z");
 
-    StoredSchedule made = put(hourly(start, null));
+    StoredSchedule created = put(hourly(start, null));
 
-    assertThat(made.schedule()).isEqualTo(hourly(start, null));
-    assertThat(made.version()).isEqualTo(1);
-    assertThat(made.anchor()).isEqualTo(start);
-    assertThat(made.cursor()).isBetween(before, now().plusMillis(1));
-    assertThat(made.planAt()).isEqualTo(made.cursor());
+    assertThat(created.schedule()).isEqualTo(hourly(start, null));
+    assertThat(created.version()).isEqualTo(1);
+    assertThat(created.anchor()).isEqualTo(start);
+    assertThat(created.cursor()).isBetween(before, now().plusMillis(1));
+    assertThat(created.planAt()).isEqualTo(created.cursor());
     assertThat(actions()).containsExactly("schedule.put");
   }
 
   @Test
-  void intervals_count_from_the_start_or_else_from_the_second_in_which_it_was_made() {
-    StoredSchedule made = put(hourly(null, null));
+  void intervals_count_from_the_start_or_the_second_of_creation() {
+    StoredSchedule created = put(hourly(null, null));
     Instant start = now().plusSeconds(3_000);
     StoredSchedule started = put(hourly(start, null));
     StoredSchedule without = put(hourly(null, null));
 
-    assertThat(made.anchor()).isEqualTo(made.createdAt().truncatedTo(ChronoUnit.SECONDS));
+    assertThat(created.anchor()).isEqualTo(created.createdAt().truncatedTo(ChronoUnit.SECONDS));
     assertThat(started.anchor()).isEqualTo(start);
-    assertThat(without.anchor()).isEqualTo(made.anchor());
+    assertThat(without.anchor()).isEqualTo(created.anchor());
   }
 
   @Test
-  void what_would_change_nothing_changes_nothing() {
+  void an_equal_definition_changes_nothing() {
     Schedule schedule = withEverything("30 2 * * *", now());
-    StoredSchedule made = put(schedule);
-    TaskId planned = plan(made, now().plusSeconds(20));
-    AtomicInteger told = new AtomicInteger();
-    world.signals.scheduleSaved().add(told::incrementAndGet);
+    StoredSchedule created = put(schedule);
+    TaskId planned = plan(created, now().plusSeconds(20));
+    AtomicInteger signals = new AtomicInteger();
+    world.signals.scheduleSaved().add(signals::incrementAndGet);
 
     StoredSchedule again = put(schedule);
     put(schedule, false, ANY);
 
-    assertThat(made.schedule()).isEqualTo(schedule);
+    assertThat(created.schedule()).isEqualTo(schedule);
     assertThat(again.version()).isEqualTo(1);
-    assertThat(again.updatedAt()).isEqualTo(made.updatedAt());
+    assertThat(again.updatedAt()).isEqualTo(created.updatedAt());
     assertThat(again.generation()).isEqualTo(1);
     assertThat(world.state(planned)).isEqualTo(TaskState.PENDING);
-    assertThat(told).hasValue(0);
+    assertThat(signals).hasValue(0);
     assertThat(actions()).containsExactly("schedule.put");
   }
 
   @Test
-  void a_change_takes_back_what_is_planned_and_leaves_what_is_due() {
+  void a_change_withdraws_planned_tasks_but_not_due_ones() {
     Instant start = now();
-    StoredSchedule made = put(withEverything("30 2 * * *", start));
-    TaskId due = plan(made, now().minusSeconds(1));
-    TaskId planned = plan(made, now().plusSeconds(20));
-    AtomicInteger told = new AtomicInteger();
-    world.signals.scheduleSaved().add(told::incrementAndGet);
+    StoredSchedule created = put(withEverything("30 2 * * *", start));
+    TaskId due = plan(created, now().minusSeconds(1));
+    TaskId planned = plan(created, now().plusSeconds(20));
+    AtomicInteger signals = new AtomicInteger();
+    world.signals.scheduleSaved().add(signals::incrementAndGet);
 
     StoredSchedule changed = put(withEverything("30 3 * * *", start));
 
@@ -231,14 +231,14 @@ class SchedulesTest {
     assertThat(world.state(due)).isEqualTo(TaskState.PENDING);
     assertThat(world.value("SELECT string_agg(task::text, ',') FROM carillon.schedule_fire"))
         .isEqualTo(due.toString());
-    assertThat(told).hasValue(1);
+    assertThat(signals).hasValue(1);
     assertThat(actions()).containsExactly("schedule.put", "schedule.put");
   }
 
   @Test
-  void a_pause_takes_back_what_is_planned_and_a_resume_counts_failures_anew() {
-    StoredSchedule made = put(hourly(null, null));
-    TaskId planned = plan(made, now().plusSeconds(20));
+  void a_pause_withdraws_planned_tasks_and_a_resume_resets_failures() {
+    StoredSchedule created = put(hourly(null, null));
+    TaskId planned = plan(created, now().plusSeconds(20));
     world.sql("UPDATE carillon.schedule SET failures_in_a_row = 3");
 
     StoredSchedule paused =
@@ -300,19 +300,19 @@ class SchedulesTest {
 
   @Test
   void a_put_can_pause_and_resume() {
-    StoredSchedule made = saved(put(hourly(null, null), true, ANY));
+    StoredSchedule created = saved(put(hourly(null, null), true, ANY));
     StoredSchedule resumed = saved(put(hourly(null, null), false, ANY));
     StoredSchedule paused = saved(put(hourly(null, null), true, ANY));
 
-    assertThat(pause(made).by()).isEqualTo("me");
-    assertThat(made.version()).isEqualTo(1);
+    assertThat(pause(created).by()).isEqualTo("me");
+    assertThat(created.version()).isEqualTo(1);
     assertThat(resumed.isPaused()).isFalse();
     assertThat(paused.isPaused()).isTrue();
     assertThat(paused.version()).isEqualTo(3);
   }
 
   @Test
-  void a_change_by_an_older_version_is_refused() {
+  void a_change_with_a_stale_version_is_rejected() {
     put(hourly(null, null));
     Schedules.Expected first = new Schedules.Expected(true, 1);
     put(hourly(now().plusSeconds(60), null), null, first);
@@ -335,23 +335,23 @@ class SchedulesTest {
   }
 
   @Test
-  void a_deleted_schedule_takes_along_what_is_planned_and_comes_back_as_another() {
-    StoredSchedule made = put(hourly(null, null));
-    TaskId due = plan(made, now().minusSeconds(1));
-    TaskId planned = plan(made, now().plusSeconds(20));
+  void deleting_withdraws_planned_tasks_and_recreating_starts_over() {
+    StoredSchedule created = put(hourly(null, null));
+    TaskId due = plan(created, now().minusSeconds(1));
+    TaskId planned = plan(created, now().plusSeconds(20));
 
     in(tx -> world.store.schedules().delete(tx, World.TENANT, "n", "me", ANY));
     StoredSchedule again = put(hourly(null, null));
 
     assertThat(world.state(planned)).isEqualTo(TaskState.CANCELLED);
     assertThat(world.state(due)).isEqualTo(TaskState.PENDING);
-    assertThat(again.id()).isNotEqualTo(made.id());
+    assertThat(again.id()).isNotEqualTo(created.id());
     assertThat(again.counters().runs()).isZero();
     assertThat(actions()).containsExactly("schedule.put", "schedule.delete", "schedule.put");
   }
 
   @Test
-  void an_end_is_in_the_future_unless_it_stays() {
+  void a_new_end_must_be_in_the_future() {
     Instant end = now().plusSeconds(3_600);
     put(hourly(null, end));
     world.sql("UPDATE carillon.schedule SET end_at = end_at - interval '2 h'");
@@ -367,7 +367,7 @@ class SchedulesTest {
   }
 
   @Test
-  void what_had_ended_and_goes_on_makes_up_for_nothing() {
+  void an_ended_schedule_that_is_revived_catches_up_nothing() {
     put(hourly(null, now().plusSeconds(3_600)));
     world.sql(
         "UPDATE carillon.schedule SET end_at = now() - interval '30 d', plan_at = NULL,"
@@ -381,7 +381,7 @@ class SchedulesTest {
   }
 
   @Test
-  void what_was_late_stays_late_when_it_is_changed() {
+  void a_change_keeps_overdue_times() {
     put(hourly(null, null));
     world.sql(
         "UPDATE carillon.schedule SET cursor = now() - interval '1 d',"
@@ -392,8 +392,8 @@ class SchedulesTest {
   }
 
   @Test
-  void a_trigger_makes_a_task_that_is_due_now_and_is_recorded() {
-    StoredSchedule made = put(hourly(null, null));
+  void a_trigger_creates_a_task_that_is_due_now_and_is_recorded() {
+    StoredSchedule created = put(hourly(null, null));
     world.sql("UPDATE carillon.schedule SET plan_at = NULL");
 
     TaskView task =
@@ -414,15 +414,15 @@ class SchedulesTest {
     assertThat(fire.status()).isEqualTo("PENDING");
     assertThat(fire.time().at()).isEqualTo(task.dueAt());
     assertThat(world.value("SELECT fire_at = due_at FROM carillon.task")).isEqualTo("t");
-    assertThat(find().planAt()).as("somebody looks how it ends").isNotNull();
-    assertThat(find().version()).isEqualTo(made.version());
+    assertThat(find().planAt()).as("is due for planning, to be settled").isNotNull();
+    assertThat(find().version()).isEqualTo(created.version());
     assertThat(find().counters().runs()).isZero();
     assertThat(actions()).containsExactly("schedule.put", "schedule.trigger");
     assertThat(world.claimOne(world.node("a")).id()).isEqualTo(task.id());
   }
 
   @Test
-  void triggers_of_one_moment_are_two_and_never_take_the_place_of_a_nominal_time() {
+  void simultaneous_triggers_are_separate_and_never_at_a_nominal_time() {
     put(hourly(null, null));
     Instant whole = now().truncatedTo(ChronoUnit.SECONDS);
     Schedules still =
@@ -447,8 +447,8 @@ class SchedulesTest {
         .isEqualTo("3");
   }
 
-  private Page<RecordedFire, RecordedFire.Moment> fires(
-      @Nullable Boolean hasTask, int limit, RecordedFire.@Nullable Moment before) {
+  private Page<RecordedFire, RecordedFire.Position> fires(
+      @Nullable Boolean hasTask, int limit, RecordedFire.@Nullable Position before) {
     return world
         .store
         .schedules()
@@ -457,7 +457,7 @@ class SchedulesTest {
 
   private List<RecordedFire> allFires(@Nullable Boolean hasTask, int limit) {
     List<RecordedFire> all = new ArrayList<>();
-    Page<RecordedFire, RecordedFire.Moment> page = fires(hasTask, limit, null);
+    Page<RecordedFire, RecordedFire.Position> page = fires(hasTask, limit, null);
     all.addAll(page.items());
     while (page.next() != null) {
       page = fires(hasTask, limit, page.next());
@@ -467,15 +467,15 @@ class SchedulesTest {
   }
 
   @Test
-  void fires_are_listed_newest_first_page_by_page_and_by_what_they_became() {
-    StoredSchedule made = put(hourly(null, null));
+  void fires_are_listed_newest_first_in_pages_and_by_outcome() {
+    StoredSchedule created = put(hourly(null, null));
     Instant first = now().truncatedTo(ChronoUnit.SECONDS).minusSeconds(100);
-    List<TaskId> made2 = new ArrayList<>();
+    List<TaskId> tasks = new ArrayList<>();
     for (int i = 0; i < 30; i++) {
       if (i % 3 == 0) {
-        made2.add(plan(made, first.plusSeconds(i)));
+        tasks.add(plan(created, first.plusSeconds(i)));
       } else {
-        record(made, first.plusSeconds(i), "NULL, NULL, 'OVERLAP'");
+        record(created, first.plusSeconds(i), "NULL, NULL, 'OVERLAP'");
       }
     }
 
@@ -484,7 +484,7 @@ class SchedulesTest {
         .isSortedAccordingTo((a, b) -> b.time().at().compareTo(a.time().at()));
     assertThat(allFires(true, 4))
         .extracting(RecordedFire::task)
-        .containsExactlyElementsOf(made2.reversed());
+        .containsExactlyElementsOf(tasks.reversed());
     assertThat(allFires(false, 20))
         .hasSize(20)
         .extracting(RecordedFire::skipped)
@@ -494,7 +494,7 @@ class SchedulesTest {
                 .store
                 .schedules()
                 .fires(
-                    made,
+                    created,
                     new RecordedFire.Filter(null, first.plusSeconds(3), first.plusSeconds(5)),
                     10,
                     null)
@@ -513,28 +513,28 @@ class SchedulesTest {
     return Objects.requireNonNull(show().lastRun());
   }
 
-  private ShownSchedule show() {
+  private ScheduleView show() {
     return world.store.schedules().show(World.TENANT, "n").orElseThrow();
   }
 
   @Test
-  void the_last_run_and_how_the_one_before_it_came_out_are_shown() {
-    StoredSchedule made = put(hourly(null, null));
+  void the_last_run_and_the_previous_outcome_are_shown() {
+    StoredSchedule created = put(hourly(null, null));
     assertThat(show().lastRun()).isNull();
     assertThat(show().previousOutcome()).isNull();
 
-    TaskId first = plan(made, now().minusSeconds(50));
+    TaskId first = plan(created, now().minusSeconds(50));
     assertThat(lastRun().task()).isEqualTo(first);
     assertThat(show().previousOutcome()).as("it has not ended").isNull();
 
     world.sql("UPDATE carillon.task SET state = 'COMPLETED', ready_at = NULL");
-    TaskId second = plan(made, now().minusSeconds(40));
+    TaskId second = plan(created, now().minusSeconds(40));
     assertThat(lastRun().task()).isEqualTo(second);
     assertThat(lastRun().status()).isEqualTo("PENDING");
     assertThat(show().previousOutcome()).isEqualTo("COMPLETED");
 
-    record(made, now().minusSeconds(30), "NULL, NULL, 'OVERLAP'");
-    plan(made, now().plusSeconds(20));
+    record(created, now().minusSeconds(30), "NULL, NULL, 'OVERLAP'");
+    plan(created, now().plusSeconds(20));
     assertThat(lastRun().task()).isEqualTo(second);
     assertThat(show().previousOutcome()).isEqualTo("SKIPPED");
 
@@ -546,7 +546,7 @@ class SchedulesTest {
   }
 
   @Test
-  void lists_go_by_name_page_by_page() {
+  void schedules_are_listed_by_name_in_pages() {
     for (String name : List.of("c", "a", "b")) {
       Schedule schedule = hourly(null, null);
       put(
@@ -578,7 +578,7 @@ class SchedulesTest {
   }
 
   @Test
-  void a_strict_tenant_knows_its_types() {
+  void a_strict_tenant_rejects_unknown_types() {
     world.sql("UPDATE carillon.tenant SET strict = true");
     world.catalog.refresh();
 

@@ -9,54 +9,54 @@ import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
-/** Decides the nominal times of one schedule one after the other; used once. */
-final class FirePlanning {
+/** Decides the nominal times of one schedule, one after the other; used once. */
+final class FirePlanner {
 
-  /** How soon after it was planned a fire is looked at again to see how its task ended. */
-  private static final Duration SETTLE = Duration.ofSeconds(60);
+  /** The first check of how a fire's task ended comes this long after it was planned. */
+  private static final Duration MIN_SETTLE_DELAY = Duration.ofSeconds(60);
 
-  /** So many missed ones at a time: others who are due must not wait for all of them. */
-  private static final int MOST_MISSED = 100;
+  /** Missed fires planned per pass, so that one schedule cannot delay the others. */
+  private static final int MAX_MISSED_PER_PASS = 100;
 
-  /** Made-up tasks are due so far apart. */
-  private static final Duration APART = Duration.ofSeconds(1);
+  /** The due times of caught-up tasks are this far apart. */
+  private static final Duration CATCH_UP_SPACING = Duration.ofSeconds(1);
 
   private final FirePlan.State state;
   private final Schedule schedule;
   private final Instant now;
-  private final int most;
-  private final List<FirePlan.Fire> fires = new ArrayList<>();
+  private final int limit;
+  private final List<FirePlan.Decision> decisions = new ArrayList<>();
   private final List<FirePlan.Cancel> cancels = new ArrayList<>();
   private final List<Live> live = new ArrayList<>();
-  private final List<Live> backfilled = new ArrayList<>(); // only to be settled
+  private final List<Live> backfilled = new ArrayList<>(); // to be settled only
   private Instant cursor;
   private long runs;
   private int missed;
-  private @Nullable Instant lookAt;
-  private @Nullable CatchUpPlan madeUp; // not null exactly if something was missed
+  private @Nullable Instant planAt;
+  private @Nullable CatchUpPlan catchUp; // not null if and only if something was missed
 
   private record Live(TaskId task, Instant recordedAt) {}
 
-  FirePlanning(FirePlan.State state, Instant now, int most) {
+  FirePlanner(FirePlan.State state, Instant now, int limit) {
     this.state = state;
     this.schedule = state.schedule();
     this.now = now;
-    this.most = most;
+    this.limit = limit;
     this.cursor = state.cursor();
     this.runs = state.runs();
-    for (OpenFire fire : state.live()) {
+    for (UnsettledFire fire : state.live()) {
       (fire.isBackfilled() ? backfilled : live).add(new Live(fire.task(), fire.recordedAt()));
     }
   }
 
   FirePlan plan() {
     while (decideNext()) {
-      // Each decides one instant.
+      // Each call decides one instant.
     }
-    return new FirePlan(fires, cancels, cursor, withSettling(lookAt), missed);
+    return new FirePlan(decisions, cancels, cursor, withSettling(planAt), missed);
   }
 
-  /** Decides what is next; false if that has time, or there is nothing. */
+  /** Decides the next instant; returns false if it is not due yet, or there is none. */
   private boolean decideNext() {
     List<NominalTime> times = state.timetable().next(after());
     if (times.isEmpty()) {
@@ -67,24 +67,24 @@ final class FirePlanning {
       return end(times.getFirst());
     }
     if (at.isAfter(now.plus(FirePlan.HORIZON))) {
-      return lookAgain(state.paused() ? at : at.minus(FirePlan.HORIZON));
+      return waitUntil(state.paused() ? at : at.minus(FirePlan.HORIZON));
     }
-    if (fires.isEmpty() && isOlderThanGrace(at) && !state.paused()) {
-      madeUp = CatchUpPlan.of(schedule.catchUp(), state.timetable(), after(), lastMissed(), now);
+    if (decisions.isEmpty() && isOlderThanGrace(at) && !state.paused()) {
+      catchUp = CatchUpPlan.of(schedule.catchUp(), state.timetable(), after(), lastMissed(), now);
     }
-    int enough = madeUp == null ? most : Math.min(most, MOST_MISSED);
-    if (fires.size() >= enough && mayStopBefore(at)) {
-      return lookAgain(now);
+    int enough = catchUp == null ? limit : Math.min(limit, MAX_MISSED_PER_PASS);
+    if (decisions.size() >= enough && mayStopBefore(at)) {
+      return waitUntil(now);
     }
     return decide(at, times);
   }
 
   /**
-   * What is made up for is decided together, or it would not be spread; and so is what was missed a
-   * moment ago, or it would look punctual at the next look.
+   * Caught-up times are decided in one pass, or their due times would not be spread; so are times
+   * missed by less than the grace, or the next pass would take them for punctual.
    */
   private boolean mayStopBefore(Instant at) {
-    return madeUp == null || !isMissed(at) || (isOlderThanGrace(at) && !madeUp.has(at));
+    return catchUp == null || !isMissed(at) || (isOlderThanGrace(at) && !catchUp.has(at));
   }
 
   private boolean isEnded(Instant at) {
@@ -93,15 +93,15 @@ final class FirePlanning {
   }
 
   /**
-   * The first nominal time after the end is recorded, to say why it did not fire; after that nobody
-   * looks again. So it waits until all others are settled.
+   * Records the first nominal time after the end as skipped. The schedule is never planned again
+   * after that, so all other fires must be settled first.
    */
   private boolean end(NominalTime time) {
     if (!live.isEmpty() || !backfilled.isEmpty()) {
       return false;
     }
     if (time.at().isAfter(now)) {
-      return lookAgain(time.at());
+      return waitUntil(time.at());
     }
     skip(time, SkipReason.ENDED);
     cursor = time.at();
@@ -119,8 +119,8 @@ final class FirePlanning {
   }
 
   /**
-   * Asked when something was missed. What is hardly late goes with the others, or the newest that
-   * is made up for would be followed by one more; where nothing is made up for, it is just late.
+   * Called once something was missed. Then a time late by less than the grace counts as missed too,
+   * or the newest caught-up time would be followed by one more; without catch-up, it is only late.
    */
   private boolean isMissed(Instant at) {
     return schedule.catchUp().rule() == CatchUp.Rule.NONE ? isOlderThanGrace(at) : !at.isAfter(now);
@@ -130,15 +130,15 @@ final class FirePlanning {
     return at.isBefore(now.minus(FirePlan.GRACE));
   }
 
-  private boolean lookAgain(Instant when) {
-    lookAt = when;
+  private boolean waitUntil(Instant when) {
+    planAt = when;
     return false;
   }
 
   private boolean decide(Instant at, List<NominalTime> times) {
     Optional<NominalTime> firing = times.stream().filter(NominalTime::fires).findFirst();
-    if (firing.isPresent() && at.isAfter(now) && mustWait()) {
-      return lookAgain(at);
+    if (firing.isPresent() && at.isAfter(now) && mustWaitUntilDue()) {
+      return waitUntil(at);
     }
     for (NominalTime time : times) {
       if (time.fires()) {
@@ -151,54 +151,53 @@ final class FirePlanning {
     return true;
   }
 
-  /** Whether what becomes of it is only known when it is due. */
-  private boolean mustWait() {
+  private boolean mustWaitUntilDue() {
     return state.paused() || (schedule.overlap() != OverlapRule.ALLOW && !live.isEmpty());
   }
 
   private void fire(NominalTime time) {
     if (state.paused()) {
       skip(time, SkipReason.PAUSED);
-    } else if (madeUp != null && isMissed(time.at())) {
-      makeUp(time, madeUp);
+    } else if (catchUp != null && isMissed(time.at())) {
+      catchUp(time, catchUp);
     } else {
-      overlap(time, time.at().plus(jitter(schedule.jitter(), time)));
+      applyOverlapRule(time, time.at().plus(jitter(schedule.jitter(), time)));
     }
   }
 
-  private void makeUp(NominalTime time, CatchUpPlan madeUp) {
+  private void catchUp(NominalTime time, CatchUpPlan plan) {
     missed++;
-    if (!madeUp.has(time.at())) {
+    if (!plan.has(time.at())) {
       skip(time, SkipReason.WINDOW);
       return;
     }
-    Duration range = APART.compareTo(schedule.jitter()) > 0 ? APART : schedule.jitter();
-    Instant dueAt = now.plus(APART.multipliedBy(madeUp.place(time.at()))).plus(jitter(range, time));
+    Duration spacing = CATCH_UP_SPACING;
+    Duration range = spacing.compareTo(schedule.jitter()) > 0 ? spacing : schedule.jitter();
+    Instant dueAt = now.plus(spacing.multipliedBy(plan.index(time.at()))).plus(jitter(range, time));
     if (schedule.catchUp().rule() == CatchUp.Rule.ALL) {
-      make(time, dueAt); // its concurrency key keeps it from running beside the others
+      create(time, dueAt); // its concurrency key keeps it from running alongside the others
     } else {
-      overlap(time, dueAt);
+      applyOverlapRule(time, dueAt);
     }
   }
 
-  private void overlap(NominalTime time, Instant dueAt) {
-    boolean isFree = live.isEmpty();
+  private void applyOverlapRule(NominalTime time, Instant dueAt) {
     switch (schedule.overlap()) {
-      case ALLOW -> make(time, dueAt);
-      case SKIP -> makeIf(isFree, time, dueAt);
-      case QUEUE -> makeIf(live.size() <= 1, time, dueAt); // the other one is the one that runs
+      case ALLOW -> create(time, dueAt);
+      case SKIP -> createIf(live.isEmpty(), time, dueAt);
+      case QUEUE -> createIf(live.size() <= 1, time, dueAt); // one may be running
       case CANCEL_PREVIOUS -> {
         List<Live> previous = List.copyOf(live);
         live.clear();
-        TaskId task = make(time, dueAt);
+        TaskId task = create(time, dueAt);
         previous.forEach(each -> cancels.add(new FirePlan.Cancel(each.task(), task)));
       }
     }
   }
 
-  private void makeIf(boolean hasRoom, NominalTime time, Instant dueAt) {
-    if (hasRoom) {
-      make(time, dueAt);
+  private void createIf(boolean isAllowed, NominalTime time, Instant dueAt) {
+    if (isAllowed) {
+      create(time, dueAt);
     } else {
       skip(time, SkipReason.OVERLAP);
     }
@@ -208,21 +207,21 @@ final class FirePlanning {
     return FireHash.within(range, state.id(), time.at());
   }
 
-  private TaskId make(NominalTime time, Instant dueAt) {
+  private TaskId create(NominalTime time, Instant dueAt) {
     TaskId task = FireHash.taskId(state.id(), state.generation(), time.at(), dueAt);
-    fires.add(new FirePlan.Fire.Made(time, task, dueAt));
+    decisions.add(new FirePlan.Decision.Create(time, task, dueAt));
     live.add(new Live(task, now));
     runs++;
     return task;
   }
 
   private void skip(NominalTime time, SkipReason reason) {
-    fires.add(new FirePlan.Fire.Skipped(time, reason));
+    decisions.add(new FirePlan.Decision.Skip(time, reason));
   }
 
   /**
-   * A schedule that fires rarely is looked at in between to see how its tasks ended, each time
-   * after twice as long.
+   * A schedule that fires rarely is also planned in between, to record how its tasks ended, each
+   * time after twice as long.
    */
   private @Nullable Instant withSettling(@Nullable Instant next) {
     return earlier(earlier(next, settleAt(live)), settleAt(backfilled));
@@ -233,7 +232,7 @@ final class FirePlanning {
       return null;
     }
     Duration age = Duration.between(open.getLast().recordedAt(), now);
-    return now.plus(age.compareTo(SETTLE) > 0 ? age : SETTLE);
+    return now.plus(age.compareTo(MIN_SETTLE_DELAY) > 0 ? age : MIN_SETTLE_DELAY);
   }
 
   private static @Nullable Instant earlier(@Nullable Instant one, @Nullable Instant other) {

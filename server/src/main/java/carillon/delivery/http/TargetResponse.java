@@ -10,26 +10,27 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a target answered, and what that means.
+ * A target's response, and the delivery result that it means.
  *
- * @param retryAfter the values of all headers of that name
+ * @param retryAfter the values of all Retry-After headers
  */
-record Answer(int status, List<String> retryAfter, @Nullable String output) {
+record TargetResponse(int status, List<String> retryAfter, @Nullable String output) {
 
-  /** The answer without secrets of the request that the target sent back. */
-  Answer withoutSecretsOf(Target.Http target) {
+  /** Removes secrets of the request that the target has echoed. */
+  TargetResponse withoutSecretsOf(Target.Http target) {
     if (output == null) {
       return this;
     }
     SentSecrets secrets = SentSecrets.of(target);
-    return secrets.isEmpty() ? this : new Answer(status, retryAfter, secrets.hiddenIn(output));
+    return secrets.isEmpty()
+        ? this
+        : new TargetResponse(status, retryAfter, secrets.hiddenIn(output));
   }
 
-  DeliveryResult verdict(StatusRules rules, Instant now) {
-    if (status > StatusRules.HIGHEST) {
+  DeliveryResult result(StatusRules rules, Instant now) {
+    if (status > StatusRules.MAX) {
       return new DeliveryResult.Failed(
-          failure(FailureKind.PROTOCOL, "the target answered with a status that does not exist"),
-          null);
+          failure(FailureKind.PROTOCOL, "the target responded with an invalid status"), null);
     }
     return switch (rules.of(status)) {
       case SUCCESS -> new DeliveryResult.Accepted(status, output);
@@ -43,7 +44,9 @@ record Answer(int status, List<String> retryAfter, @Nullable String output) {
     boolean isRedirect = status >= 300 && status < 400;
     return failure(
         FailureKind.STATUS,
-        "the target answered " + status + (isRedirect ? ", and redirects are not followed" : ""));
+        "the target responded with "
+            + status
+            + (isRedirect ? ", and redirects are not followed" : ""));
   }
 
   private Failure failure(FailureKind kind, String message) {

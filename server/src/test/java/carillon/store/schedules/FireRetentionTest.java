@@ -9,7 +9,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-class OldFiresTest {
+class FireRetentionTest {
 
   private static final Duration RETENTION = Duration.ofDays(30);
 
@@ -40,34 +40,34 @@ class OldFiresTest {
   }
 
   @Test
-  void fires_are_forgotten_by_when_they_were_recorded_but_for_those_whose_end_is_not_known() {
+  void settled_fires_are_forgotten_by_age() {
     scheduled.skipped(schedule, "2025-10-01T10:00:00Z", "OVERLAP");
-    scheduled.skipped(schedule, "2025-10-01T10:01:00Z", "PAUSED"); // recorded lately
+    scheduled.skipped(schedule, "2025-10-01T10:01:00Z", "PAUSED"); // recorded recently
     scheduled.made(schedule, "2025-10-01T10:02:00Z", "UTC");
-    scheduled.made(schedule, "2025-10-01T10:03:00Z", "UTC"); // open
+    scheduled.made(schedule, "2025-10-01T10:03:00Z", "UTC"); // unsettled
     world.sql(
         "UPDATE carillon.schedule_fire SET outcome = 'COMPLETED' WHERE at ="
             + " '2025-10-01T10:02:00Z'");
     recorded("31 days", "at <> '2025-10-01T10:01:00Z'");
     recorded("29 days", "at = '2025-10-01T10:01:00Z'");
 
-    assertThat(world.store.oldFires().forgetOld(RETENTION, 100)).isEqualTo(2);
-    assertThat(world.store.oldFires().forgetDeleted(100)).isZero();
+    assertThat(world.store.fireRetention().forgetOld(RETENTION, 100)).isEqualTo(2);
+    assertThat(world.store.fireRetention().forgetDeleted(100)).isZero();
     assertThat(scheduled.fires(schedule))
         .isEqualTo("10:01:00 SCHEDULED PAUSED, 10:03:00 SCHEDULED task");
   }
 
   @Test
-  void old_fires_of_a_deleted_schedule_are_forgotten_open_or_not() {
+  void old_fires_of_a_deleted_schedule_are_forgotten_even_if_unsettled() {
     scheduled.made(schedule, "2025-10-01T10:00:00Z", "UTC");
     recorded("31 days", "true");
     world.sql("DELETE FROM carillon.schedule");
 
-    assertThat(world.store.oldFires().forgetOld(RETENTION, 100)).isEqualTo(1);
+    assertThat(world.store.fireRetention().forgetOld(RETENTION, 100)).isEqualTo(1);
   }
 
   @Test
-  void fires_of_deleted_schedules_are_forgotten_whatever_their_age_and_those_of_others_stay() {
+  void only_fires_of_deleted_schedules_are_forgotten_regardless_of_age() {
     long other = scheduled.every("other", 60);
     long third = scheduled.every("third", 60);
     for (long each : new long[] {schedule, other, third}) {
@@ -77,16 +77,16 @@ class OldFiresTest {
     }
     world.sql("DELETE FROM carillon.schedule WHERE name <> 'other'");
 
-    assertThat(world.store.oldFires().forgetDeleted(7)).isEqualTo(7);
-    assertThat(world.store.oldFires().forgetDeleted(7)).isEqualTo(3);
-    assertThat(world.store.oldFires().forgetDeleted(7)).isZero();
+    assertThat(world.store.fireRetention().forgetDeleted(7)).isEqualTo(7);
+    assertThat(world.store.fireRetention().forgetDeleted(7)).isEqualTo(3);
+    assertThat(world.store.fireRetention().forgetDeleted(7)).isZero();
     assertThat(left()).isEqualTo("5");
     assertThat(world.value("SELECT DISTINCT schedule FROM carillon.schedule_fire"))
         .isEqualTo(String.valueOf(other));
   }
 
   @Test
-  void one_pass_looks_at_some_schedules_and_the_next_goes_on() {
+  void the_next_pass_continues_after_the_last_schedule() {
     world.sql(
         """
         INSERT INTO carillon.schedule_fire (schedule, at, local, shift, kind, skipped)
@@ -94,9 +94,9 @@ class OldFiresTest {
         FROM generate_series(1001, 3500) AS n
         """);
 
-    assertThat(world.store.oldFires().forgetDeleted(5_000)).isEqualTo(1_000);
-    assertThat(world.store.oldFires().forgetDeleted(5_000)).isEqualTo(1_000);
-    assertThat(world.store.oldFires().forgetDeleted(5_000)).isEqualTo(500);
+    assertThat(world.store.fireRetention().forgetDeleted(5_000)).isEqualTo(1_000);
+    assertThat(world.store.fireRetention().forgetDeleted(5_000)).isEqualTo(1_000);
+    assertThat(world.store.fireRetention().forgetDeleted(5_000)).isEqualTo(500);
     assertThat(left()).isEqualTo("0");
   }
 
@@ -107,7 +107,7 @@ class OldFiresTest {
     }
     recorded("31 days", "true");
 
-    assertThat(world.store.oldFires().forgetOld(RETENTION, 3)).isEqualTo(3);
+    assertThat(world.store.fireRetention().forgetOld(RETENTION, 3)).isEqualTo(3);
     assertThat(left()).isEqualTo("2");
   }
 }

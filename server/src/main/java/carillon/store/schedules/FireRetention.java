@@ -6,24 +6,24 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
 
-/** Forgets fires that nobody asks for any more: old ones, and those of deleted schedules. */
-public final class OldFires {
+/** Deletes old fires, and those of deleted schedules. */
+public final class FireRetention {
 
-  /** How many schedules one pass looks at to find those that were deleted. */
-  private static final int REACH = 1_000;
+  /** Schedules that one pass checks for being deleted. */
+  private static final int SCHEDULES_PER_PASS = 1_000;
 
   private final Db db;
-  private final AtomicLong lookedAt = new AtomicLong(Long.MIN_VALUE);
+  private final AtomicLong checkedUpTo = new AtomicLong(Long.MIN_VALUE);
 
-  public OldFires(Db db) {
+  public FireRetention(Db db) {
     this.db = db;
   }
 
-  // By their place in the table: a join could be turned round into a walk over all fires. Looked at
-  // again under the row's lock, because a backfill may just have made a task of what was skipped.
+  // By ctid: a join could become a scan of all fires. The last condition is checked again under the
+  // row lock, because a backfill may just have created a task for a skipped time.
   static final String FORGET =
       """
-      /* OldFires.forgetOld */
+      /* FireRetention.forgetOld */
       DELETE FROM carillon.schedule_fire
       WHERE ctid = ANY (ARRAY(
                 SELECT f.ctid
@@ -38,17 +38,17 @@ public final class OldFires {
       """;
 
   /**
-   * Forgets fires that were recorded longer ago than this; those of live schedules only once it is
-   * known how their tasks ended. Says how many.
+   * Deletes fires recorded longer ago than this; those of existing schedules only once they are
+   * settled. Returns their number.
    */
   public int forgetOld(Duration retention, int limit) {
     return db.inTransaction(tx -> tx.update(FORGET, retention, limit, retention));
   }
 
-  // Jumps from schedule to schedule in the index, however many fires each has.
+  // A loose index scan: one index lookup per schedule, however many fires each has.
   static final String SCHEDULES =
       """
-      /* OldFires.schedules */
+      /* FireRetention.schedules */
       WITH RECURSIVE known AS (
           (SELECT f.schedule
            FROM carillon.schedule_fire f
@@ -72,7 +72,7 @@ public final class OldFires {
 
   static final String FORGET_OF =
       """
-      /* OldFires.forgetOf */
+      /* FireRetention.forgetOf */
       DELETE FROM carillon.schedule_fire
       WHERE ctid = ANY (ARRAY(
           SELECT f.place
@@ -89,8 +89,8 @@ public final class OldFires {
   private record Known(long schedule, boolean isLive) {}
 
   /**
-   * Forgets the fires of some schedules that were deleted; says how many. Each call looks at the
-   * schedules after those that the call before looked at, and from the first again in the end.
+   * Deletes fires of deleted schedules and returns their number. Each call checks the schedules
+   * after those of the previous call, and starts over at the end.
    */
   public int forgetDeleted(int limit) {
     return db.inTransaction(
@@ -99,17 +99,18 @@ public final class OldFires {
               tx.query(
                   SCHEDULES,
                   row -> new Known(row.getLong("schedule"), row.getBoolean("is_live")),
-                  lookedAt.get(),
-                  REACH);
+                  checkedUpTo.get(),
+                  SCHEDULES_PER_PASS);
           List<Known> deleted = known.stream().filter(each -> !each.isLive()).toList();
-          int forgotten =
+          int fires =
               deleted.isEmpty()
                   ? 0
                   : tx.update(FORGET_OF, Column.longs(deleted, Known::schedule), limit, limit);
-          boolean isMore = forgotten == limit; // come back to the same ones
-          long next = known.size() < REACH ? Long.MIN_VALUE : known.getLast().schedule();
-          tx.afterCommit(() -> lookedAt.set(isMore ? lookedAt.get() : next));
-          return forgotten;
+          boolean hasMore = fires == limit; // then check the same schedules again
+          long next =
+              known.size() < SCHEDULES_PER_PASS ? Long.MIN_VALUE : known.getLast().schedule();
+          tx.afterCommit(() -> checkedUpTo.set(hasMore ? checkedUpTo.get() : next));
+          return fires;
         });
   }
 }

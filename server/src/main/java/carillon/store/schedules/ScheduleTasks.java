@@ -23,27 +23,27 @@ import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Pages of the tasks that one schedule made, found through its fires: however many other tasks
- * there are, and however few of its own match.
+ * Lists the tasks that one schedule created, found through its fires, so that the cost does not
+ * depend on the number of other tasks.
  */
-final class FiredTasks {
+final class ScheduleTasks {
 
-  private static final int CHUNK = 1_000;
+  private static final int BATCH = 1_000;
 
   private final Db db;
   private final TaskReader reader;
 
-  FiredTasks(Db db, TaskReader reader) {
+  ScheduleTasks(Db db, TaskReader reader) {
     this.db = db;
     this.reader = reader;
   }
 
   private record Fire(
-      RecordedFire.Moment position, @Nullable UUID task, @Nullable Partition partition) {}
+      RecordedFire.Position position, @Nullable UUID task, @Nullable Partition partition) {}
 
   private static final String SCHEDULE =
       """
-      /* FiredTasks.schedule */
+      /* ScheduleTasks.schedule */
       SELECT id
       FROM carillon.schedule
       WHERE tenant = ?
@@ -52,7 +52,7 @@ final class FiredTasks {
 
   static final String FIRES =
       """
-      /* FiredTasks.fires */
+      /* ScheduleTasks.fires */
       SELECT at, local, task, partition
       FROM carillon.schedule_fire
       WHERE schedule = ?
@@ -61,10 +61,10 @@ final class FiredTasks {
       LIMIT ?
       """;
 
-  // In the order of the fires, so that it ends as soon as there are enough.
+  // In the order of the fires, so that it stops as soon as there are enough.
   static final String TASKS =
       """
-      /* FiredTasks.tasks */
+      /* ScheduleTasks.tasks */
       WITH %s
       SELECT %s, CASE WHEN ?::boolean THEN t.payload END AS payload, n.n
       FROM f, unnest(?::uuid[], ?::date[]) WITH ORDINALITY AS n (task, partition, n)
@@ -84,11 +84,11 @@ final class FiredTasks {
           .formatted(FilterSql.CTE, TaskReader.COLUMNS, FilterSql.MATCHES);
 
   /** Latest nominal time first; empty if the tenant has no such schedule. */
-  Optional<Page<TaskView, RecordedFire.Moment>> list(
+  Optional<Page<TaskView, RecordedFire.Position>> list(
       TenantId tenant,
       TaskFilter filter,
       int limit,
-      RecordedFire.@Nullable Moment before,
+      RecordedFire.@Nullable Position before,
       boolean withPayload) {
     return db.inTransaction(
         tx ->
@@ -98,21 +98,21 @@ final class FiredTasks {
 
   private record Found(TaskView task, int number) {}
 
-  private Page<TaskView, RecordedFire.Moment> page(
+  private Page<TaskView, RecordedFire.Position> page(
       Tx tx,
       TenantId tenant,
       long schedule,
       TaskFilter filter,
       int limit,
-      RecordedFire.@Nullable Moment before,
+      RecordedFire.@Nullable Position before,
       boolean withPayload) {
-    RecordedFire.Moment position = before == null ? RecordedFire.Moment.END : before;
+    RecordedFire.Position position = before == null ? RecordedFire.Position.END : before;
     Column lanes = filter.type() == null ? null : CatalogRows.lanes(tx, tenant, filter.type());
     List<TaskView> items = new ArrayList<>();
-    for (int reached = 0; reached < FireHistory.PAGE_REACH; reached += CHUNK) {
+    for (int read = 0; read < FireHistory.MAX_READ_PER_PAGE; read += BATCH) {
       List<Fire> fires =
-          tx.query(FIRES, FiredTasks::fire, schedule, position.at(), position.local(), CHUNK);
-      List<Fire> made = fires.stream().filter(fire -> fire.task() != null).toList();
+          tx.query(FIRES, ScheduleTasks::fire, schedule, position.at(), position.local(), BATCH);
+      List<Fire> withTask = fires.stream().filter(fire -> fire.task() != null).toList();
       List<Found> found =
           tx.query(
               TASKS,
@@ -120,18 +120,18 @@ final class FiredTasks {
               FilterSql.arguments(
                   filter,
                   withPayload,
-                  Column.uuids(made, Fire::task),
+                  Column.uuids(withTask, Fire::task),
                   Column.dates(
-                      made, fire -> fire.partition() == null ? null : fire.partition().day()),
+                      withTask, fire -> fire.partition() == null ? null : fire.partition().day()),
                   tenant,
                   lanes,
                   lanes,
                   limit - items.size()));
       found.forEach(each -> items.add(each.task()));
       if (items.size() == limit && !found.isEmpty()) {
-        return new Page<>(items, made.get(found.getLast().number() - 1).position());
+        return new Page<>(items, withTask.get(found.getLast().number() - 1).position());
       }
-      if (fires.size() < CHUNK) {
+      if (fires.size() < BATCH) {
         return new Page<>(items, null);
       }
       position = fires.getLast().position();
@@ -142,7 +142,7 @@ final class FiredTasks {
   private static Fire fire(ResultSet row) throws SQLException {
     LocalDate partition = row.getObject("partition", LocalDate.class);
     return new Fire(
-        new RecordedFire.Moment(
+        new RecordedFire.Position(
             Sql.requiredInstant(row, "at"), row.getObject("local", LocalDateTime.class)),
         row.getObject("task", UUID.class),
         partition == null ? null : new Partition(partition));

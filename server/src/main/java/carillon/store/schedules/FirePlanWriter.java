@@ -26,38 +26,38 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Writes what the planner decided about schedules whose rows are locked. A nominal time that has
- * its fire already keeps it, and what was decided for it anew is dropped: no task, no count.
+ * Writes the planner's decisions about schedules whose rows are locked. If a nominal time already
+ * has a recorded fire, that one stays and the new decision is dropped: no task, no count.
  */
-final class FireDecisions {
+final class FirePlanWriter {
 
-  private static final String WHO = "carillon";
+  private static final String ACTOR = "carillon";
 
-  /** By schedule: how many of its nominal times became tasks here. */
+  /** The number of new tasks by schedule. */
   private final Map<Long, Integer> runs = new HashMap<>();
 
-  /** By schedule: how many were skipped here, and why. */
+  /** The number of skipped nominal times by schedule and reason. */
   private final Map<Long, Map<SkipReason, Integer>> skipped = new HashMap<>();
 
-  private FireDecisions() {}
+  private FirePlanWriter() {}
 
-  static FireDecisions write(Tx tx, Tasks tasks, Instant now, List<Fires.Planned> planned) {
-    FireDecisions decisions = new FireDecisions();
+  static FirePlanWriter write(Tx tx, Tasks tasks, Instant now, List<DueSchedules.Planned> planned) {
+    FirePlanWriter writer = new FirePlanWriter();
     settle(tx, planned);
-    List<Row> recorded = decisions.record(tx, now, planned);
+    List<Row> recorded = writer.record(tx, now, planned);
     createTasks(tx, tasks, recorded);
     cancelPrevious(tx, planned, recorded);
-    decisions.advance(tx, planned);
-    for (Fires.Planned each : planned) {
+    writer.advance(tx, planned);
+    for (DueSchedules.Planned each : planned) {
       String reason = each.settlement().pauseReason();
-      if (reason != null && !each.due().schedule().isPaused()) {
-        pause(tx, now, each.due().schedule(), reason);
+      if (reason != null && !each.locked().schedule().isPaused()) {
+        pause(tx, now, each.locked().schedule(), reason);
       }
     }
-    return decisions;
+    return writer;
   }
 
-  int made() {
+  int created() {
     return runs.values().stream().mapToInt(Integer::intValue).sum();
   }
 
@@ -69,12 +69,12 @@ final class FireDecisions {
 
   private static final String SETTLE =
       """
-      /* FireDecisions.settle */
+      /* FirePlanWriter.settle */
       WITH settled AS MATERIALIZED (
-          SELECT f.place, n.outcome
+          SELECT f.ctid, n.outcome
           FROM unnest(?::bigint[], ?::timestamptz[], ?::text[], ?::text[]) AS n (schedule, at, local, outcome)
           CROSS JOIN LATERAL (
-              SELECT ctid AS place
+              SELECT ctid
               FROM carillon.schedule_fire
               WHERE schedule = n.schedule
                 AND at = n.at
@@ -86,17 +86,17 @@ final class FireDecisions {
       UPDATE carillon.schedule_fire f
       SET outcome = settled.outcome
       FROM settled
-      WHERE f.ctid = settled.place
+      WHERE f.ctid = settled.ctid
         AND f.outcome IS NULL
       """;
 
   private record SettledRow(long schedule, FireSettlement.Settled settled) {}
 
-  private static void settle(Tx tx, List<Fires.Planned> planned) {
+  private static void settle(Tx tx, List<DueSchedules.Planned> planned) {
     List<SettledRow> rows = new ArrayList<>();
-    for (Fires.Planned each : planned) {
+    for (DueSchedules.Planned each : planned) {
       for (FireSettlement.Settled settled : each.settlement().settled()) {
-        rows.add(new SettledRow(each.due().schedule().id(), settled));
+        rows.add(new SettledRow(each.locked().schedule().id(), settled));
       }
     }
     if (!rows.isEmpty()) {
@@ -109,15 +109,15 @@ final class FireDecisions {
     }
   }
 
-  /** A fire on its way into its table. */
-  private record Row(StoredSchedule schedule, FirePlan.Fire fire) {
+  /** A fire to be recorded. */
+  private record Row(StoredSchedule schedule, FirePlan.Decision decision) {
 
     NominalTime time() {
-      return fire.time();
+      return decision.time();
     }
 
     @Nullable TaskId task() {
-      return fire instanceof FirePlan.Fire.Made made ? made.task() : null;
+      return decision instanceof FirePlan.Decision.Create create ? create.task() : null;
     }
 
     @Nullable LocalDate partition() {
@@ -126,7 +126,7 @@ final class FireDecisions {
     }
 
     @Nullable SkipReason skipped() {
-      return fire instanceof FirePlan.Fire.Skipped skip ? skip.reason() : null;
+      return decision instanceof FirePlan.Decision.Skip skip ? skip.reason() : null;
     }
 
     Key key() {
@@ -136,10 +136,11 @@ final class FireDecisions {
 
   private record Key(long schedule, Instant at, String local) {}
 
-  // The same instant may have another local time since its schedule's zone was changed.
+  // An instant may have a fire with another local time, from before the schedule's zone was
+  // changed.
   private static final String RECORD =
       """
-      /* FireDecisions.record */
+      /* FirePlanWriter.record */
       INSERT INTO carillon.schedule_fire (schedule, at, local, shift, kind, skipped, task, partition, recorded_at)
       SELECT n.schedule, n.at, n.local::timestamp, n.shift, 'SCHEDULED', n.skipped, n.task, n.partition, ?
       FROM unnest(?::bigint[], ?::timestamptz[], ?::text[], ?::text[], ?::text[], ?::uuid[], ?::date[])
@@ -155,12 +156,14 @@ final class FireDecisions {
       RETURNING schedule, at, local
       """;
 
-  /** Says which were not there already. */
-  private List<Row> record(Tx tx, Instant now, List<Fires.Planned> planned) {
+  /** Returns the fires that were not recorded already. */
+  private List<Row> record(Tx tx, Instant now, List<DueSchedules.Planned> planned) {
     List<Row> rows = new ArrayList<>();
     planned.forEach(
         each ->
-            each.plan().fires().forEach(fire -> rows.add(new Row(each.due().schedule(), fire))));
+            each.plan()
+                .decisions()
+                .forEach(decision -> rows.add(new Row(each.locked().schedule(), decision))));
     if (rows.isEmpty()) {
       return rows;
     }
@@ -200,15 +203,15 @@ final class FireDecisions {
   private static void createTasks(Tx tx, Tasks tasks, List<Row> recorded) {
     List<Tasks.Fired> fired = new ArrayList<>();
     for (Row row : recorded) {
-      if (row.fire() instanceof FirePlan.Fire.Made made) {
+      if (row.decision() instanceof FirePlan.Decision.Create create) {
         Schedule schedule = row.schedule().schedule();
         fired.add(
             new Tasks.Fired(
                 row.schedule().tenant(),
-                made.task(),
+                create.task(),
                 schedule.name(),
                 row.time().at(),
-                schedule.taskDue(made.dueAt())));
+                schedule.taskDue(create.dueAt())));
       }
     }
     if (!fired.isEmpty()) {
@@ -216,41 +219,42 @@ final class FireDecisions {
     }
   }
 
-  /** Where a fire was there already, the task to cancel may be its own. */
-  private static void cancelPrevious(Tx tx, List<Fires.Planned> planned, List<Row> recorded) {
-    Set<TaskId> made = new HashSet<>();
+  /** Cancels only for new fires: for one recorded earlier, the task to cancel may be its own. */
+  private static void cancelPrevious(
+      Tx tx, List<DueSchedules.Planned> planned, List<Row> recorded) {
+    Set<TaskId> created = new HashSet<>();
     for (Row row : recorded) {
-      if (row.fire() instanceof FirePlan.Fire.Made fire) {
-        made.add(fire.task());
+      if (row.decision() instanceof FirePlan.Decision.Create create) {
+        created.add(create.task());
       }
     }
     List<TaskCancels.Task> previous = new ArrayList<>();
-    for (Fires.Planned each : planned) {
+    for (DueSchedules.Planned each : planned) {
       for (FirePlan.Cancel cancel : each.plan().cancels()) {
-        if (made.contains(cancel.by())) {
-          previous.add(new TaskCancels.Task(each.due().schedule().tenant(), cancel.task()));
+        if (created.contains(cancel.by())) {
+          previous.add(new TaskCancels.Task(each.locked().schedule().tenant(), cancel.task()));
         }
       }
     }
     if (!previous.isEmpty()) {
       TaskCancels.cancel(
-          tx, previous, new TaskCancels.Because(WHO, "its schedule has fired again"));
+          tx, previous, new TaskCancels.Because(ACTOR, "its schedule has fired again"));
     }
   }
 
-  // By their places, which the lock keeps: joined by id, a plan made when there were few schedules
-  // compares all of them
-  // with all of these.
+  // Joined by ctid, which the row lock keeps stable: joined by id, a query plan made when there
+  // were
+  // few schedules compares all of them with all of these.
   private static final String ADVANCE =
       """
-      /* FireDecisions.advance */
+      /* FirePlanWriter.advance */
       WITH n AS MATERIALIZED (
-          SELECT n.*, s.place
+          SELECT n.*, s.row_ctid
           FROM unnest(?::bigint[], ?::timestamptz[], ?::timestamptz[], ?::int[], ?::int[], ?::int[], ?::int[], ?::int[],
                       ?::int[], ?::int[], ?::int[], ?::int[], ?::int[])
                AS n (id, cursor, plan_at, runs, completed, failed, cancelled, failures_in_a_row, skipped_overlap,
                      skipped_paused, skipped_window, skipped_dst_gap, skipped_ended)
-          CROSS JOIN LATERAL (SELECT ctid AS place FROM carillon.schedule WHERE id = n.id LIMIT 1) s
+          CROSS JOIN LATERAL (SELECT ctid AS row_ctid FROM carillon.schedule WHERE id = n.id LIMIT 1) s
       )
       UPDATE carillon.schedule s
       SET cursor = n.cursor,
@@ -266,18 +270,18 @@ final class FireDecisions {
           skipped_dst_gap = s.skipped_dst_gap + n.skipped_dst_gap,
           skipped_ended = s.skipped_ended + n.skipped_ended
       FROM n
-      WHERE s.ctid = n.place
+      WHERE s.ctid = n.row_ctid
       """;
 
-  private void advance(Tx tx, List<Fires.Planned> planned) {
+  private void advance(Tx tx, List<DueSchedules.Planned> planned) {
     if (planned.isEmpty()) {
       return;
     }
     tx.update(
         ADVANCE,
-        Column.longs(planned, FireDecisions::id),
+        Column.longs(planned, FirePlanWriter::id),
         Column.instants(planned, each -> each.plan().cursor()),
-        Column.instants(planned, each -> each.plan().lookAt()),
+        Column.instants(planned, each -> each.plan().planAt()),
         Column.ints(planned, each -> runs.getOrDefault(id(each), 0)),
         Column.ints(planned, each -> each.settlement().completed()),
         Column.ints(planned, each -> each.settlement().failed()),
@@ -290,17 +294,17 @@ final class FireDecisions {
         Column.ints(planned, each -> skipped(each, SkipReason.ENDED)));
   }
 
-  private static long id(Fires.Planned planned) {
-    return planned.due().schedule().id();
+  private static long id(DueSchedules.Planned planned) {
+    return planned.locked().schedule().id();
   }
 
-  private int skipped(Fires.Planned planned, SkipReason why) {
+  private int skipped(DueSchedules.Planned planned, SkipReason why) {
     return skipped.getOrDefault(id(planned), Map.of()).getOrDefault(why, 0);
   }
 
   private static final String PAUSE =
       """
-      /* FireDecisions.pause */
+      /* FirePlanWriter.pause */
       UPDATE carillon.schedule
       SET paused = true,
           paused_reason = ?,
@@ -312,12 +316,12 @@ final class FireDecisions {
       """;
 
   private static void pause(Tx tx, Instant now, StoredSchedule schedule, String reason) {
-    tx.update(PAUSE, reason, WHO, now, now, schedule.id());
+    tx.update(PAUSE, reason, ACTOR, now, now, schedule.id());
     String detail = Json.of(Map.of("reason", reason)).toString();
-    Audit.record(tx, schedule.tenant(), WHO, "schedule.pause", schedule.schedule().name(), detail);
-    String why = "its schedule was paused: " + reason;
-    PlannedTaskWithdrawals.withdraw(tx, schedule.id(), schedule.tenant(), now, WHO, why);
-    PlannedTaskWithdrawals.cancelLate(
-        tx, schedule.id(), schedule.tenant(), now, new TaskCancels.Because(WHO, why));
+    Audit.record(
+        tx, schedule.tenant(), ACTOR, "schedule.pause", schedule.schedule().name(), detail);
+    var because = new TaskCancels.Because(ACTOR, "its schedule was paused: " + reason);
+    PlannedTaskWithdrawals.withdraw(tx, schedule.id(), schedule.tenant(), now, because);
+    PlannedTaskWithdrawals.cancelLate(tx, schedule.id(), schedule.tenant(), now, because);
   }
 }

@@ -26,7 +26,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-class FiredTasksTest {
+class ScheduleTasksTest {
 
   private static final Instant TEN = Instant.parse("2025-10-01T10:00:00Z");
 
@@ -60,16 +60,16 @@ class FiredTasksTest {
     return new TaskFilter(type, state, null, "s", null, null, null, Map.of());
   }
 
-  private Page<TaskView, RecordedFire.Moment> page(
-      TaskFilter filter, int limit, RecordedFire.@Nullable Moment before) {
+  private Page<TaskView, RecordedFire.Position> page(
+      TaskFilter filter, int limit, RecordedFire.@Nullable Position before) {
     return world.store.schedules().tasks(World.TENANT, filter, limit, before, false).orElseThrow();
   }
 
   private List<Instant> all(TaskFilter filter, int limit) {
     List<Instant> all = new ArrayList<>();
-    RecordedFire.Moment position = null;
+    RecordedFire.Position position = null;
     do {
-      Page<TaskView, RecordedFire.Moment> page = page(filter, limit, position);
+      Page<TaskView, RecordedFire.Position> page = page(filter, limit, position);
       assertThat(page.items()).hasSizeLessThanOrEqualTo(limit);
       page.items().forEach(task -> all.add(Objects.requireNonNull(task.fireAt())));
       position = page.next();
@@ -78,7 +78,7 @@ class FiredTasksTest {
   }
 
   @Test
-  void pages_have_all_tasks_of_the_schedule_once_latest_nominal_time_first() {
+  void pages_list_all_tasks_of_a_schedule_once_latest_nominal_time_first() {
     world.discard();
     for (int second = 0; second < 1_200; second++) {
       scheduled.skipped(schedule, TEN.minusSeconds(1 + second).toString(), "PAUSED");
@@ -93,7 +93,7 @@ class FiredTasksTest {
   }
 
   @Test
-  void status_and_type_are_looked_at_too() {
+  void tasks_are_filtered_by_status_and_type() {
     backfill(20);
     world.node("node");
     List<ClaimedTask> claimed = new ArrayList<>();
@@ -117,7 +117,7 @@ class FiredTasksTest {
   }
 
   @Test
-  void what_a_claim_takes_says_which_schedule_made_it_and_for_when() {
+  void a_claimed_task_has_its_schedule_and_nominal_time() {
     backfill(1);
     world.discard();
     world.node("node");
@@ -132,7 +132,7 @@ class FiredTasksTest {
   }
 
   @Test
-  void a_page_ends_after_so_many_fires_however_few_have_tasks() {
+  void a_page_ends_early_if_few_fires_have_tasks() {
     world.sql(
         """
         INSERT INTO carillon.schedule_fire (schedule, at, local, shift, kind, skipped)
@@ -143,7 +143,7 @@ class FiredTasksTest {
             .formatted(schedule));
     backfill(1);
 
-    Page<TaskView, RecordedFire.Moment> first = page(filter(null, null), 10, null);
+    Page<TaskView, RecordedFire.Position> first = page(filter(null, null), 10, null);
 
     assertThat(first.items()).isEmpty();
     assertThat(first.next()).isNotNull();
@@ -151,7 +151,7 @@ class FiredTasksTest {
   }
 
   @Test
-  void there_is_no_page_of_a_schedule_that_the_tenant_does_not_have() {
+  void a_schedule_of_another_tenant_is_not_found() {
     assertThat(world.store.schedules().tasks(new TenantId(99), filter(null, null), 1, null, false))
         .isEmpty();
     world.sql("DELETE FROM carillon.schedule");

@@ -8,34 +8,34 @@ import java.nio.charset.StandardCharsets;
 import org.jspecify.annotations.Nullable;
 
 /** The beginning of a response body, as text that PostgreSQL can store. */
-final class KeptBody {
+final class BodyExcerpt {
 
   static final int MAX_BYTES = 4 * 1024;
 
   private final ByteArrayOutputStream kept = new ByteArrayOutputStream();
-  private boolean cut;
+  private boolean isTruncated;
 
   void add(byte[] bytes, int length) {
     int fits = Math.min(length, MAX_BYTES - kept.size());
     kept.write(bytes, 0, fits);
-    cut |= fits < length;
+    isTruncated |= fits < length;
   }
 
-  /** Null if there is nothing. */
+  /** Null if the body is empty. */
   @Nullable String text() {
     var chars = CharBuffer.allocate(kept.size());
-    // Without "end of input" a character that was cut in two stays undecoded.
+    // Without "end of input", a truncated character is not decoded.
     StandardCharsets.UTF_8
         .newDecoder()
         .onMalformedInput(CodingErrorAction.REPLACE)
         .onUnmappableCharacter(CodingErrorAction.REPLACE)
-        .decode(ByteBuffer.wrap(kept.toByteArray()), chars, !cut);
+        .decode(ByteBuffer.wrap(kept.toByteArray()), chars, !isTruncated);
     String decoded = chars.flip().toString().replace("\u0000", "");
     String text = decoded.substring(0, lengthThatFits(decoded));
     return text.isEmpty() ? null : text;
   }
 
-  /** Counted again, because a replacement is longer than what it replaces. */
+  /** Counts again, because a replacement character may be longer than the bytes it replaces. */
   private static int lengthThatFits(String text) {
     int bytes = 0;
     int index = 0;

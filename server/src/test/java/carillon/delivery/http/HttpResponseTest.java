@@ -15,7 +15,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-class HttpAnswerTest {
+class HttpResponseTest {
 
   final HttpDeliverer deliverer = Attempt.deliverer();
 
@@ -27,39 +27,39 @@ class HttpAnswerTest {
   @ParameterizedTest
   @ValueSource(ints = {200, 201, 202, 203, 204, 206, 207, 226, 299})
   void success_is_accepted(int status) throws IOException {
-    assertThat(answered(status)).isEqualTo(new DeliveryResult.Accepted(status, null));
+    assertThat(resultOf(status)).isEqualTo(new DeliveryResult.Accepted(status, null));
   }
 
   @ParameterizedTest
   @ValueSource(ints = {408, 425, 429, 500, 501, 502, 503, 504, 511, 599})
-  void what_may_work_later_has_failed(int status) throws IOException {
-    assertThat(answered(status))
+  void retryable_statuses_are_failures(int status) throws IOException {
+    assertThat(resultOf(status))
         .isEqualTo(new DeliveryResult.Failed(statusFailure(status, ""), null));
   }
 
   @ParameterizedTest
   @ValueSource(ints = {400, 401, 403, 404, 405, 409, 411, 413, 418, 422, 426, 428, 431, 451, 499})
-  void other_client_errors_are_refused(int status) throws IOException {
-    assertThat(answered(status)).isEqualTo(new DeliveryResult.Refused(statusFailure(status, "")));
+  void other_client_errors_are_refusals(int status) throws IOException {
+    assertThat(resultOf(status)).isEqualTo(new DeliveryResult.Refused(statusFailure(status, "")));
   }
 
   @ParameterizedTest
   @ValueSource(ints = {300, 301, 302, 303, 304, 307, 308, 399})
-  void redirects_are_refused_with_a_reason(int status) throws IOException {
-    assertThat(answered(status))
+  void redirects_are_refusals_with_a_reason(int status) throws IOException {
+    assertThat(resultOf(status))
         .isEqualTo(
             new DeliveryResult.Refused(statusFailure(status, ", and redirects are not followed")));
   }
 
   @Test
-  void gone_is_gone() throws IOException {
-    assertThat(answered(410)).isEqualTo(new DeliveryResult.Gone(statusFailure(410, "")));
+  void status_410_is_gone() throws IOException {
+    assertThat(resultOf(410)).isEqualTo(new DeliveryResult.Gone(statusFailure(410, "")));
   }
 
   @ParameterizedTest
   @ValueSource(ints = {600, 700, 999})
-  void statuses_that_do_not_exist_are_no_http(int status) throws IOException {
-    assertThat(Attempt.failureIn(answered(status)).kind()).isEqualTo(FailureKind.PROTOCOL);
+  void invalid_statuses_are_protocol_failures(int status) throws IOException {
+    assertThat(Attempt.failureIn(resultOf(status)).kind()).isEqualTo(FailureKind.PROTOCOL);
   }
 
   @ParameterizedTest
@@ -93,39 +93,38 @@ class HttpAnswerTest {
         "Retry-After: 5, 6 |",
         "X-Other: 5 |"
       })
-  void the_target_may_ask_us_to_wait(String header, @Nullable Duration expected)
-      throws IOException {
+  void retry_after_is_parsed(String header, @Nullable Duration expected) throws IOException {
     for (int status : new int[] {429, 503}) {
-      DeliveryResult result = answered(status, header + "\r\n");
+      DeliveryResult result = resultOf(status, header + "\r\n");
 
       assertThat(result).isEqualTo(new DeliveryResult.Failed(statusFailure(status, ""), expected));
     }
   }
 
   @Test
-  void a_target_that_asks_for_two_waits_is_not_heard() throws IOException {
-    assertThat(answered(503, "Retry-After: 5\r\nRetry-After: 6\r\n"))
+  void two_retry_after_headers_are_ignored() throws IOException {
+    assertThat(resultOf(503, "Retry-After: 5\r\nRetry-After: 6\r\n"))
         .isEqualTo(new DeliveryResult.Failed(statusFailure(503, ""), null));
   }
 
   @Test
-  void the_body_is_kept_as_output() throws IOException {
-    assertThat(bodied(200, "done \u00fc\u20ac")).isEqualTo("done \u00fc\u20ac");
-    assertThat(bodied(500, "<b>no</b>\u001b[31m")).isEqualTo("<b>no</b>\u001b[31m");
+  void the_body_is_stored_as_output() throws IOException {
+    assertThat(outputOf(200, "done \u00fc\u20ac")).isEqualTo("done \u00fc\u20ac");
+    assertThat(outputOf(500, "<b>no</b>\u001b[31m")).isEqualTo("<b>no</b>\u001b[31m");
   }
 
   @Test
   void nul_characters_are_dropped_because_the_database_cannot_store_them() throws IOException {
-    assertThat(bodied(200, "a\u0000b")).isEqualTo("ab");
+    assertThat(outputOf(200, "a\u0000b")).isEqualTo("ab");
   }
 
   @Test
-  void a_long_body_is_cut_between_characters() throws IOException {
-    assertThat(bodied(200, "a" + "\u20ac".repeat(2000))).isEqualTo("a" + "\u20ac".repeat(1365));
+  void a_long_body_is_truncated_between_characters() throws IOException {
+    assertThat(outputOf(200, "a" + "\u20ac".repeat(2000))).isEqualTo("a" + "\u20ac".repeat(1365));
   }
 
   @Test
-  void a_chunked_body_is_put_together() throws IOException {
+  void a_chunked_body_is_decoded() throws IOException {
     String chunked =
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2;x=y\r\nde\r\n0\r\n\r\n";
 
@@ -136,11 +135,11 @@ class HttpAnswerTest {
   }
 
   @Test
-  void interim_answers_are_passed_over() throws IOException {
+  void interim_responses_are_skipped() throws IOException {
     String interim = "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Hints\r\nLink: </x>\r\n\r\n";
-    String answers = interim + "HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n";
+    String responses = interim + "HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n";
 
-    try (var receiver = RawReceiver.answering(answers)) {
+    try (var receiver = RawReceiver.answering(responses)) {
       assertThat(Attempt.at(receiver.url()).failureBy(deliverer).status()).isEqualTo(503);
     }
   }
@@ -148,9 +147,9 @@ class HttpAnswerTest {
   @Test
   void cookies_and_challenges_are_ignored() throws IOException {
     String headers = "Set-Cookie: a=b\r\nWWW-Authenticate: Basic realm=x\r\n";
-    String answer = "HTTP/1.1 401 No\r\n" + headers + "Content-Length: 0\r\n\r\n";
+    String response = "HTTP/1.1 401 No\r\n" + headers + "Content-Length: 0\r\n\r\n";
 
-    try (var receiver = RawReceiver.answering(answer)) {
+    try (var receiver = RawReceiver.answering(response)) {
       Attempt.at(receiver.url()).by(deliverer);
       Attempt.at(receiver.url()).by(deliverer);
 
@@ -162,29 +161,29 @@ class HttpAnswerTest {
   }
 
   @Test
-  void a_compressed_body_is_not_unpacked() throws IOException {
-    String answer = "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 4\r\n\r\nabcd";
+  void a_compressed_body_is_not_decompressed() throws IOException {
+    String response = "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 4\r\n\r\nabcd";
 
-    try (var receiver = RawReceiver.answering(answer)) {
+    try (var receiver = RawReceiver.answering(response)) {
       assertThat(Attempt.at(receiver.url()).by(deliverer))
           .isEqualTo(new DeliveryResult.Accepted(200, "abcd"));
     }
   }
 
-  private DeliveryResult answered(int status) throws IOException {
-    return answered(status, "");
+  private DeliveryResult resultOf(int status) throws IOException {
+    return resultOf(status, "");
   }
 
-  private DeliveryResult answered(int status, String headers) throws IOException {
-    String answer = "HTTP/1.1 " + status + " X\r\n" + headers + "Content-Length: 0\r\n\r\n";
-    try (var receiver = RawReceiver.answering(answer)) {
+  private DeliveryResult resultOf(int status, String headers) throws IOException {
+    String response = "HTTP/1.1 " + status + " X\r\n" + headers + "Content-Length: 0\r\n\r\n";
+    try (var receiver = RawReceiver.answering(response)) {
       DeliveryResult result = Attempt.at(receiver.url()).by(deliverer);
       assertThat(receiver.requests()).hasSize(1);
       return result;
     }
   }
 
-  private @Nullable String bodied(int status, String body) throws IOException {
+  private @Nullable String outputOf(int status, String body) throws IOException {
     String head = "HTTP/1.1 " + status + " X\r\nConnection: close\r\n\r\n";
     try (var receiver =
         RawReceiver.that(
@@ -203,6 +202,7 @@ class HttpAnswerTest {
   }
 
   private static Failure statusFailure(int status, String more) {
-    return new Failure(FailureKind.STATUS, "the target answered " + status + more, status, null);
+    return new Failure(
+        FailureKind.STATUS, "the target responded with " + status + more, status, null);
   }
 }

@@ -7,13 +7,13 @@ import java.time.LocalDateTime;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A fire of which nobody has noted yet how its task ended.
+ * A fire whose task's end is not recorded yet.
  *
- * @param isBackfilled made by a backfill: it stands in nobody's way
- * @param recordedAt when its task was made
- * @param state its task's state now; null if the task is no longer there
+ * @param isBackfilled created by a backfill: it never counts as overlapping
+ * @param recordedAt when its task was created
+ * @param state the current state of its task; null if the task was deleted
  */
-public record OpenFire(
+public record UnsettledFire(
     Instant at,
     LocalDateTime local,
     boolean isBackfilled,
