@@ -12,6 +12,7 @@ import carillon.cli.deadletters.RedriveCommands;
 import carillon.cli.schedules.ScheduleCommands;
 import carillon.cli.tasks.TaskCommands;
 import carillon.client.CarillonException;
+import carillon.model.Suggestion;
 import java.io.PrintWriter;
 import java.nio.charset.StandardCharsets;
 import java.util.LinkedHashMap;
@@ -110,7 +111,7 @@ public final class Main {
       Set<String> known =
           word.startsWith("-") ? command.optionsMap().keySet() : command.subcommands().keySet();
       String kind = word.startsWith("-") ? "option" : known.isEmpty() ? "argument" : "command";
-      String hint = known.isEmpty() ? "" : "; did you mean " + Text.nearest(word, known) + "?";
+      String hint = Suggestion.hint(word, known);
       return "unknown " + kind + " \"" + word + "\"" + hint;
     }
     return e.getMessage() + "; see " + command.qualifiedName(" ") + " --help";

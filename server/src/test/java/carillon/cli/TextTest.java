@@ -2,10 +2,8 @@ package carillon.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class TextTest {
@@ -25,12 +23,5 @@ class TextTest {
     assertThat(Text.visible("\u2028\u200b\ufeff")).isEqualTo("\\u2028\\u200b\\ufeff");
     assertThat(Text.visible("\ud800x")).isEqualTo("\\ud800x");
     assertThat(Text.visible("x" + Character.toString(0xE0041))).isEqualTo("x\\u{e0041}");
-  }
-
-  @ParameterizedTest
-  @CsvSource({"prot, port", "poolsize, pool-size", "portt, port", "zzzz, port", "'', port"})
-  void the_nearest_word_is_the_one_with_the_fewest_changes(String word, String nearest) {
-    assertThat(Text.nearest(word, List.of("port", "pool-size", "concurrency-key")))
-        .isEqualTo(nearest);
   }
 }

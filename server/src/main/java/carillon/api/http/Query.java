@@ -4,10 +4,10 @@ import carillon.api.error.ApiException;
 import carillon.api.error.ErrorCode;
 import carillon.api.error.Limits;
 import carillon.api.json.Fields;
-import carillon.api.json.Nearest;
 import carillon.api.json.Times;
 import carillon.model.Echo;
 import carillon.model.KeyText;
+import carillon.model.Suggestion;
 import carillon.model.task.TaskState;
 import java.time.Instant;
 import java.util.Locale;
@@ -99,7 +99,7 @@ public final class Query {
       if (!known) {
         throw new ApiException(
             ErrorCode.UNSUPPORTED_FILTER,
-            "there is no parameter " + Echo.of(name) + " here" + Nearest.hint(name, allowed));
+            "there is no parameter " + Echo.of(name) + " here" + Suggestion.hint(name, allowed));
       }
     }
   }

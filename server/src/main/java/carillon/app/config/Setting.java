@@ -1,7 +1,7 @@
 package carillon.app.config;
 
-import carillon.cli.Text;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
@@ -154,8 +154,7 @@ public enum Setting {
     return Arrays.stream(values()).filter(setting -> setting.key.equals(key)).findFirst();
   }
 
-  /** The known key that is most similar to the given one. */
-  static String nearest(String unknown) {
-    return Text.nearest(unknown, Arrays.stream(values()).map(setting -> setting.key).toList());
+  static List<String> keys() {
+    return Arrays.stream(values()).map(setting -> setting.key).toList();
   }
 }

@@ -1,7 +1,7 @@
 package carillon.cli.schedules;
 
 import carillon.cli.CommandFailed;
-import carillon.cli.Text;
+import carillon.model.Suggestion;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -174,9 +174,7 @@ final class ScheduleFile {
                     wrong(
                         "unknown field "
                             + quoted(label)
-                            + "; did you mean "
-                            + Text.nearest(label, ScheduleField.labels())
-                            + "?"));
+                            + Suggestion.hint(label, ScheduleField.labels())));
     int line = line();
     JsonNode value = value(required(), 0);
     if (value.isNull()) {

@@ -108,7 +108,7 @@ class ScheduleFileTest {
         Arguments.of("schedules:\n  - name: 7", "line 2: name must be text; put it in quotes"),
         Arguments.of("schedules:\n  - name: ''", "line 2: name must be text"),
         Arguments.of(one + "corn: x", "line 3: unknown field \"corn\"; did you mean cron?"),
-        Arguments.of(one + "nextRuns: []", "line 3: unknown field \"nextRuns\"; did you mean"),
+        Arguments.of(one + "nextRuns: []", "line 3: unknown field \"nextRuns\""),
         Arguments.of(one + "key: 42", "line 3: key must be text; put it in quotes"),
         Arguments.of(one + "every: 90", "line 3: every must be a duration such as 90s"),
         Arguments.of(one + "maxRuns: '5'", "line 3: maxRuns must be a whole number"),
