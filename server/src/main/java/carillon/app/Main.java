@@ -56,7 +56,7 @@ public final class Main {
     commands.put("dead-letter", () -> DeadLetterCommands.of(console));
     commands.put("redrive", () -> RedriveCommands.of(console));
     commands.put("key", () -> KeyCommands.of(console));
-    commands.put("audit", () -> new CommandLine(new AuditCommand(console)));
+    commands.put("audit", () -> AuditCommand.of(console));
     commands.put("top", () -> new CommandLine(new TopCommand(console)));
   }
 

@@ -1,9 +1,12 @@
 package carillon.cli;
 
+import carillon.client.Carillon;
 import carillon.model.Durations;
 import java.time.Duration;
 import java.util.Set;
+import java.util.function.Function;
 import java.util.function.Supplier;
+import java.util.function.UnaryOperator;
 import picocli.CommandLine.Option;
 import tools.jackson.databind.JsonNode;
 
@@ -23,16 +26,17 @@ public final class WatchOption {
       description = "with --watch: time between readings. Default 1s")
   private String interval = "1s";
 
-  /** What is watched. */
-  public interface Subject {
+  /**
+   * What is watched.
+   *
+   * @param path where it is read, with {@code {id}} for its id
+   * @param exitHint what to print if the command ends before it, with {@code {id}} as well
+   */
+  public record Subject(String path, Function<JsonNode, Progress> progress, String exitHint) {
 
-    /** Asks for it once more. */
-    JsonNode again(JsonNode last);
-
-    Progress progress(JsonNode now);
-
-    /** What to tell who stops to watch it. */
-    String farewell(JsonNode last);
+    private static String withId(String template, JsonNode subject) {
+      return template.replace("{id}", ApiCommand.encoded(subject.path("id").asString()));
+    }
   }
 
   /**
@@ -51,34 +55,44 @@ public final class WatchOption {
     }
   }
 
+  /** Reads an option whose value is a time between two readings. */
+  public static Duration interval(String text) {
+    return Durations.parse(text)
+        .filter(Duration::isPositive)
+        .orElseThrow(
+            () -> new CommandFailed("--interval: \"" + text + "\" is not " + Durations.RULE));
+  }
+
   /**
    * The thing once it has ended, or as it is if nobody wants to watch.
    *
    * @param ask starts or asks for it; not called if the options are wrong
+   * @param arguments puts the arguments of the command into a text
    */
-  public JsonNode until(Console console, Supplier<JsonNode> ask, Subject subject) {
-    Duration pause =
-        Durations.parse(interval)
-            .filter(Duration::isPositive)
-            .orElseThrow(
-                () ->
-                    new CommandFailed("--interval: \"" + interval + "\" is not " + Durations.RULE));
+  JsonNode until(
+      Carillon carillon,
+      Console console,
+      Supplier<JsonNode> ask,
+      Subject subject,
+      UnaryOperator<String> arguments) {
+    Duration pause = interval(interval);
     JsonNode first = ask.get();
     if (!watch || !first.has("id")) {
       return first;
     }
-    String farewell = "\ncarillon: " + Text.visible(subject.farewell(first));
-    Thread leaving = new Thread(() -> console.err().println(farewell));
+    String path = Subject.withId(arguments.apply(subject.path()), first);
+    String hint = Subject.withId(arguments.apply(subject.exitHint()), first);
+    Thread leaving = new Thread(() -> console.err().println("\ncarillon: " + hint));
     JsonNode now = first;
     Runtime.getRuntime().addShutdownHook(leaving);
     try {
-      while (subject.progress(now).isUnderWay() && !console.err().checkError()) {
-        show(console, subject.progress(now));
+      while (progress(subject, now).isUnderWay() && !console.err().checkError()) {
+        show(console, progress(subject, now));
         Thread.sleep(pause);
-        now = subject.again(now);
+        now = carillon.get(path);
       }
-      if (subject.progress(first).isUnderWay()) {
-        show(console, subject.progress(now));
+      if (progress(subject, first).isUnderWay()) {
+        show(console, progress(subject, now));
         console.err().print(console.isTerminal() ? "\n" : "");
       }
     } catch (InterruptedException e) {
@@ -86,6 +100,10 @@ public final class WatchOption {
     }
     Runtime.getRuntime().removeShutdownHook(leaving);
     return now;
+  }
+
+  private static Progress progress(Subject subject, JsonNode now) {
+    return subject.progress().apply(now);
   }
 
   private static void show(Console console, Progress progress) {

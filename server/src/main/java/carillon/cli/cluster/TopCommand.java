@@ -1,15 +1,14 @@
 package carillon.cli.cluster;
 
-import carillon.cli.CommandFailed;
 import carillon.cli.Connection;
 import carillon.cli.Console;
 import carillon.cli.Console.Colour;
 import carillon.cli.Line;
 import carillon.cli.Screen;
 import carillon.cli.Text;
+import carillon.cli.WatchOption;
 import carillon.client.Carillon;
 import carillon.client.CarillonException;
-import carillon.model.Durations;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -68,12 +67,7 @@ public final class TopCommand implements Callable<Integer> {
 
   @Override
   public Integer call() throws InterruptedException {
-    Duration pause =
-        Durations.parse(interval)
-            .filter(Duration::isPositive)
-            .orElseThrow(
-                () ->
-                    new CommandFailed("--interval: \"" + interval + "\" is not " + Durations.RULE));
+    Duration pause = WatchOption.interval(interval);
     try (Carillon carillon = connection.open(console)) {
       if (form != null && form.metrics) {
         new TopMetrics(console, connection.url(console)).watch(carillon, pause, once);

@@ -3,6 +3,7 @@ package carillon.cli.deadletters;
 import carillon.cli.ApiCommand;
 import carillon.cli.CommandFailed;
 import carillon.cli.Console;
+import carillon.cli.Table;
 import carillon.client.Carillon;
 import carillon.client.CarillonException;
 import java.io.ByteArrayOutputStream;
@@ -80,6 +81,11 @@ final class RestoreCommand extends ApiCommand {
       console.err().println();
     }
     return JSON.createObjectNode().put("restored", restored).put("present", present);
+  }
+
+  @Override
+  public void show(JsonNode answer) {
+    new Table(console).object(answer);
   }
 
   private static String name(String file) {

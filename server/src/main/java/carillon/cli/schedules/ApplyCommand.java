@@ -126,13 +126,17 @@ final class ApplyCommand extends ApiCommand {
 
   private static List<JsonNode> listed(Carillon carillon) {
     List<JsonNode> schedules = new ArrayList<>();
-    String cursor = null;
+    String cursor = "";
     do {
       JsonNode page =
-          carillon.get(query(ScheduleCommands.SCHEDULES, "limit", PAGE, "cursor", cursor));
+          carillon.get(
+              ScheduleCommands.SCHEDULES
+                  + "?limit="
+                  + PAGE
+                  + (cursor.isEmpty() ? "" : "&cursor=" + encoded(cursor)));
       page.path("items").forEach(schedules::add);
-      cursor = page.path("nextCursor").asString(null);
-    } while (cursor != null);
+      cursor = page.path("nextCursor").asString("");
+    } while (!cursor.isEmpty());
     return schedules;
   }
 

@@ -22,13 +22,9 @@ final class ScheduleView {
   private static final DateTimeFormatter LOCAL =
       DateTimeFormatter.ofPattern("EEE uuuu-MM-dd HH:mm:ss xxx", Locale.ENGLISH);
 
-  private final Console console;
+  private ScheduleView() {}
 
-  ScheduleView(Console console) {
-    this.console = console;
-  }
-
-  void show(JsonNode answer) {
+  static void show(Console console, JsonNode answer) {
     if (answer instanceof ObjectNode schedule) {
       makeReadable(schedule);
     }

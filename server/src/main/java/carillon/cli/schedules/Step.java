@@ -58,7 +58,7 @@ record Step(
   }
 
   static String path(String name) {
-    return ApiCommand.path(ScheduleCommands.SCHEDULES + "/", name, "");
+    return ScheduleCommands.SCHEDULES + "/" + ApiCommand.encoded(name);
   }
 
   /** Does it, and says what it came to: the server has the last word on what a change is. */

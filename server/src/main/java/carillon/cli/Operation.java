@@ -1,0 +1,298 @@
+package carillon.cli;
+
+import carillon.client.Carillon;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.StringJoiner;
+import java.util.function.BiConsumer;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine;
+import picocli.CommandLine.Model.ArgGroupSpec;
+import picocli.CommandLine.Model.ArgSpec;
+import picocli.CommandLine.Model.CommandSpec;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.node.ObjectNode;
+
+/** A command that is one request to the API, described by a table of its fields. */
+public final class Operation extends ApiCommand {
+
+  private static final int MAX_EMPTY_PAGES = 200;
+
+  private static final Field LIMIT =
+      Field.number("--limit", "N", "limit", "at most this many, 1 to 1000. Default 100");
+  private static final Field CURSOR =
+      Field.text("--cursor", "CURSOR", "cursor", "go on where the last list ended");
+
+  private final String method;
+  private final String path;
+  private final CommandSpec spec;
+  private final Map<Field, ArgSpec> fields = new LinkedHashMap<>();
+  private int arguments;
+
+  private Consumer<ObjectNode> preparation = _ -> {};
+  private Caller caller = (_, _, send) -> send.get();
+  private BiConsumer<Console, JsonNode> view =
+      (console, answer) -> new Table(console).object(answer);
+
+  /** How the answer is found if sending the request once is not enough. */
+  @FunctionalInterface
+  public interface Caller {
+    JsonNode call(Carillon carillon, Console console, Supplier<JsonNode> send);
+  }
+
+  /**
+   * @param path with {@code {LABEL}} for each argument that is a part of it
+   */
+  public Operation(
+      Console console, String name, String method, String path, String... description) {
+    super(console);
+    this.method = method;
+    this.path = path;
+    spec = CommandSpec.forAnnotatedObject(this).name(name);
+    spec.usageMessage().description(description);
+  }
+
+  /** A command with these subcommands. */
+  public static CommandLine group(String name, String description, ApiCommand... commands) {
+    CommandSpec spec = CommandSpec.create().name(name);
+    spec.usageMessage().description(description);
+    CommandLine group = new CommandLine(spec);
+    for (ApiCommand command : commands) {
+      group.addSubcommand(
+          command instanceof Operation operation
+              ? operation.commandLine()
+              : new CommandLine(command));
+    }
+    return group;
+  }
+
+  public CommandLine commandLine() {
+    return new CommandLine(spec);
+  }
+
+  public Operation aliases(String... names) {
+    spec.aliases(names);
+    return this;
+  }
+
+  public Operation with(Field... added) {
+    for (Field field : added) {
+      spec.add(add(field));
+    }
+    return this;
+  }
+
+  public Operation with(List<Field> added) {
+    return with(added.toArray(Field[]::new));
+  }
+
+  /**
+   * Adds fields that exclude each other.
+   *
+   * @param isRequired whether one of them must be given
+   */
+  public Operation oneOf(boolean isRequired, Field... choices) {
+    ArgGroupSpec.Builder group =
+        ArgGroupSpec.builder().exclusive(true).multiplicity(isRequired ? "1" : "0..1");
+    for (Field field : choices) {
+      group.addArg(add(field));
+    }
+    spec.addArgGroup(group.build());
+    return this;
+  }
+
+  /** Adds the options of a list, and shows the answer as one. */
+  public Operation list(String... columns) {
+    view = (console, answer) -> new Table(console).list(answer, columns);
+    return with(LIMIT, CURSOR);
+  }
+
+  /** Adds a check or change of the request before it is sent. */
+  public Operation prepare(Consumer<ObjectNode> step) {
+    preparation = preparation.andThen(step);
+    return this;
+  }
+
+  public Operation calling(Caller replacement) {
+    caller = replacement;
+    return this;
+  }
+
+  public Operation showing(BiConsumer<Console, JsonNode> replacement) {
+    view = replacement;
+    return this;
+  }
+
+  /** Adds the option to follow what the request has started. */
+  public Operation watching(WatchOption.Subject subject) {
+    WatchOption watch = new WatchOption();
+    spec.addMixin("watch", CommandSpec.forAnnotatedObject(watch));
+    return calling(
+        (carillon, _, send) -> watch.until(carillon, console, send, subject, this::expanded));
+  }
+
+  public boolean isGiven(Field field) {
+    return Objects.requireNonNull(fields.get(field)).getValue() != null;
+  }
+
+  private ArgSpec add(Field field) {
+    ArgSpec arg = field.spec(arguments);
+    arguments += field.isOption() ? 0 : 1;
+    fields.put(field, arg);
+    return arg;
+  }
+
+  @Override
+  protected JsonNode ask(Carillon carillon) {
+    ObjectNode request = request();
+    preparation.accept(request);
+    return caller.call(carillon, console, () -> send(carillon, request));
+  }
+
+  @Override
+  public void show(JsonNode answer) {
+    view.accept(console, answer);
+  }
+
+  private JsonNode send(Carillon carillon, ObjectNode request) {
+    String to = expanded(path);
+    return switch (method) {
+      case "GET" -> read(carillon, to, request);
+      case "PUT" -> carillon.put(to, request);
+      case "PATCH" -> carillon.patch(to, request);
+      case "DELETE" -> carillon.delete(to);
+      default -> {
+        ObjectNode body = request.isEmpty() ? null : request;
+        String key = idempotencyKey();
+        yield key == null ? carillon.post(to, body) : carillon.post(to, body, key);
+      }
+    };
+  }
+
+  /**
+   * Skips empty pages: the server bounds how far it searches for one page, so an empty page may
+   * have a next one.
+   */
+  private static JsonNode read(Carillon carillon, String path, ObjectNode request) {
+    JsonNode answer = carillon.get(path + query(request));
+    for (int page = 1; page < MAX_EMPTY_PAGES && isEmptyButNotLast(answer); page++) {
+      request.set("cursor", answer.path("nextCursor"));
+      answer = carillon.get(path + query(request));
+    }
+    return answer;
+  }
+
+  private static boolean isEmptyButNotLast(JsonNode answer) {
+    return answer.path("items").isArray()
+        && answer.path("items").isEmpty()
+        && answer.path("nextCursor").isString();
+  }
+
+  private static String query(ObjectNode request) {
+    StringJoiner query = new StringJoiner("&", "?", "").setEmptyValue("");
+    for (var field : request.properties()) {
+      if (field.getValue().isObject()) {
+        field
+            .getValue()
+            .properties()
+            .forEach(
+                pair ->
+                    query.add(
+                        encoded(field.getKey() + "." + pair.getKey())
+                            + "="
+                            + encoded(pair.getValue().asString())));
+      } else {
+        query.add(field.getKey() + "=" + encoded(field.getValue().asString()));
+      }
+    }
+    return query.toString();
+  }
+
+  private @Nullable String idempotencyKey() {
+    return fields.entrySet().stream()
+        .filter(field -> field.getKey().kind() == Field.Kind.IDEMPOTENCY_KEY)
+        .map(field -> field.getValue().<String>getValue())
+        .filter(Objects::nonNull)
+        .findFirst()
+        .orElse(null);
+  }
+
+  /** Puts the arguments into a path; an optional one that is missing takes its slash along. */
+  private String expanded(String template) {
+    String result = template;
+    for (Map.Entry<Field, ArgSpec> field : fields.entrySet()) {
+      if (field.getKey().kind() == Field.Kind.IN_PATH) {
+        String value = field.getValue().getValue();
+        String place = "{" + field.getKey().label() + "}";
+        result =
+            value == null
+                ? result.replace("/" + place, "")
+                : result.replace(place, encoded(value));
+      }
+    }
+    return result;
+  }
+
+  private ObjectNode request() {
+    ObjectNode request = JSON.createObjectNode();
+    ObjectNode whole = JSON.createObjectNode();
+    for (Map.Entry<Field, ArgSpec> entry : fields.entrySet()) {
+      Field field = entry.getKey();
+      JsonNode value = value(field, entry.getValue().getValue());
+      if (value != null && field.kind() == Field.Kind.JSON && field.path().isEmpty()) {
+        if (!(value instanceof ObjectNode object)) {
+          throw new CommandFailed("the settings must be a JSON object");
+        }
+        whole = object;
+      } else if (value != null && !field.path().isEmpty()) {
+        put(request, field.path(), value);
+      }
+    }
+    for (var field : whole.properties()) {
+      request.putIfAbsent(field.getKey(), field.getValue());
+    }
+    return request;
+  }
+
+  private @Nullable JsonNode value(Field field, @Nullable Object given) {
+    if (given == null || given.equals(false)) {
+      return null;
+    }
+    return switch (field.kind()) {
+      case JSON -> readJson(field.name(), (String) given);
+      case EMPTY -> JSON.createObjectNode();
+      case PAIRS -> {
+        ((Map<?, ?>) given).keySet().forEach(name -> refuseEmpty(field.name() + ": the name", name));
+        yield JSON.valueToTree(given);
+      }
+      case LIST -> {
+        ((List<?>) given).forEach(each -> refuseEmpty(field.name(), each));
+        yield JSON.valueToTree(given);
+      }
+      default -> {
+        refuseEmpty(field.name(), given);
+        yield JSON.valueToTree(given);
+      }
+    };
+  }
+
+  /** An empty value is a variable of a script that was not set, and could mean everything. */
+  private static void refuseEmpty(String what, @Nullable Object value) {
+    if ("".equals(value)) {
+      throw new CommandFailed(what + " must not be empty");
+    }
+  }
+
+  private static void put(ObjectNode request, String path, JsonNode value) {
+    ObjectNode node = request;
+    String[] names = path.split("\\.");
+    for (int i = 0; i < names.length - 1; i++) {
+      node = node.get(names[i]) instanceof ObjectNode child ? child : node.putObject(names[i]);
+    }
+    node.set(names[names.length - 1], value);
+  }
+}
