@@ -138,7 +138,7 @@ class RestoreCommandTest {
 
   @Test
   void a_tenant_that_is_not_there_is_named() throws IOException {
-    api.answering(404, "{\"detail\": \"there is no such tenant\"}");
+    api.answering(404, "{\"detail\": \"unknown tenant\"}");
     file("a.gz", zipped(line("gone", 1)));
     file("b", line("Not A Name", 1).getBytes(StandardCharsets.UTF_8));
 
@@ -147,7 +147,7 @@ class RestoreCommandTest {
 
     assertThat(err().lines())
         .containsExactly(
-            "carillon: a.gz: tenant \"gone\": there is no such tenant",
+            "carillon: a.gz: tenant \"gone\": unknown tenant",
             "carillon: b: line 1: \"Not A Name\" is no tenant's name");
     assertThat(api.asked()).hasSize(1);
   }

@@ -67,7 +67,7 @@ public final class TenantRoutes {
     return database
         .use(() -> tenants.find(name))
         .map(tenant -> Answer.json(200, json(tenant)))
-        .orElseThrow(() -> new ApiException(ErrorCode.NOT_FOUND, "there is no such tenant"));
+        .orElseThrow(() -> new ApiException(ErrorCode.NOT_FOUND, "unknown tenant"));
   }
 
   private Answer put(Call call) {

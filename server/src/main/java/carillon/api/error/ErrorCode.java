@@ -37,14 +37,14 @@ public enum ErrorCode {
   UNAUTHORIZED(
       401,
       "Unauthorized",
-      "A valid key is needed, neither expired nor revoked: Authorization: Bearer <key>."),
-  MISSING_SCOPE(403, "Missing scope", "The key's role or its list of types does not allow this."),
+      "Provide a valid API key: `Authorization: Bearer <key>`."),
+  MISSING_SCOPE(403, "Forbidden", "The key's role or its list of types does not allow this."),
   TENANT_NOT_ALLOWED(403, "Tenant not allowed", "Only an admin key acts on another tenant."),
-  NOT_FOUND(404, "Not found", "There is no such thing in this tenant."),
+  NOT_FOUND(404, "Not found", "Not found in this tenant."),
   METHOD_NOT_ALLOWED(
       405, "Method not allowed", "The path exists; the Allow header lists its methods."),
   REQUEST_TIMEOUT(408, "Request timeout", "The request did not arrive in time, or too slowly."),
-  ALREADY_TERMINAL(409, "Already terminal", "The task has ended otherwise."),
+  ALREADY_TERMINAL(409, "Already terminal", "The task has already finished."),
   WRONG_STATE(
       409, "Wrong state", "The task, redrive or backfill is not in a state that allows this."),
   TOO_MANY_REDRIVES(
@@ -129,7 +129,7 @@ public enum ErrorCode {
   UNAVAILABLE(
       503,
       "Unavailable",
-      "The database cannot be reached or is busy; try again after Retry-After."),
+      "The database is unreachable or overloaded. Retry after `Retry-After`."),
   OVERLOADED(503, "Overloaded", "Too many requests at once; try again after Retry-After."),
   HTTP_VERSION_NOT_SUPPORTED(
       505,

@@ -43,7 +43,10 @@ public final class Auth {
     Caller caller = authenticate(authorization);
     if (!caller.role().may(needed)) {
       throw new ApiException(
-          ErrorCode.MISSING_SCOPE, "the role " + caller.role().label() + " may not do this");
+          ErrorCode.MISSING_SCOPE, "the role "
+              + caller.role().label()
+              + " is not allowed to do this; requires role "
+              + Role.allowedTo(needed));
     }
     return tenantHeader.isEmpty() ? caller : onTenant(caller, tenantHeader);
   }
@@ -89,7 +92,7 @@ public final class Auth {
     }
     Tenant other =
         tenant(name)
-            .orElseThrow(() -> new ApiException(ErrorCode.NOT_FOUND, "there is no such tenant"));
+            .orElseThrow(() -> new ApiException(ErrorCode.NOT_FOUND, "unknown tenant"));
     return new Caller(caller.who(), caller.name(), caller.role(), caller.types(), other);
   }
 

@@ -257,7 +257,7 @@ public final class FrontDoor implements Handler, DirectHandler {
           progress.requestId,
           progress.route,
           e.getMessage());
-      return new ApiException(ErrorCode.UNAVAILABLE, "the database cannot be reached or is busy")
+      return new ApiException(ErrorCode.UNAVAILABLE, "the database is unreachable or overloaded")
           .with("Retry-After", "1");
     }
     LOG.error("request={} route={} failed", progress.requestId, progress.route, e);

@@ -14,10 +14,12 @@ import static carillon.api.http.Permission.TYPES_CONFIGURE;
 import static carillon.api.http.Permission.TYPES_READ;
 import static carillon.api.http.Permission.WORK;
 
+import java.util.Arrays;
 import java.util.EnumSet;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.Set;
+import java.util.stream.Collectors;
 
 /** What a key may do. This is the whole table: what is not granted here is refused. */
 public enum Role {
@@ -56,6 +58,14 @@ public enum Role {
       case NONE, ANY -> true;
       default -> permissions.contains(permission);
     };
+  }
+
+  /** The roles with a permission, such as "admin or owner". */
+  static String allowedTo(Permission permission) {
+    return Arrays.stream(values())
+        .filter(role -> role.may(permission))
+        .map(Role::label)
+        .collect(Collectors.joining(" or "));
   }
 
   /** Whether keys of this role can have a list of types. */

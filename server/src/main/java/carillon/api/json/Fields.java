@@ -358,7 +358,7 @@ public final class Fields {
       if (readOnly.contains(name)) {
         wrong(name, ErrorCode.READ_ONLY_FIELD, "is set by the server only");
       } else {
-        wrong(name, ErrorCode.UNKNOWN_FIELD, "there is no such field" + Suggestion.hint(name, known));
+        wrong(name, ErrorCode.UNKNOWN_FIELD, "unknown field" + Suggestion.hint(name, known));
       }
     }
   }

@@ -354,7 +354,7 @@ public final class JsonText {
             new FieldError(
                 "/" + Pointer.escape(field),
                 ErrorCode.UNKNOWN_FIELD.code(),
-                "there is no such field; did you mean " + name + "?"));
+                "unknown field; did you mean " + name + "?"));
       }
       seen = true;
       if (next() != JsonToken.START_ARRAY) {

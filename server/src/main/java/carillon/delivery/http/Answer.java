@@ -28,7 +28,7 @@ record Answer(int status, List<String> retryAfter, @Nullable String output) {
   DeliveryResult verdict(StatusRules rules, Instant now) {
     if (status > StatusRules.HIGHEST) {
       return new DeliveryResult.Failed(
-          failure(FailureKind.PROTOCOL, "the target answered with a status that does not exist"),
+          failure(FailureKind.PROTOCOL, "invalid HTTP status from target"),
           null);
     }
     return switch (rules.of(status)) {
@@ -43,7 +43,7 @@ record Answer(int status, List<String> retryAfter, @Nullable String output) {
     boolean isRedirect = status >= 300 && status < 400;
     return failure(
         FailureKind.STATUS,
-        "the target answered " + status + (isRedirect ? ", and redirects are not followed" : ""));
+        "HTTP " + status + " from target" + (isRedirect ? " (redirects are not followed)" : ""));
   }
 
   private Failure failure(FailureKind kind, String message) {

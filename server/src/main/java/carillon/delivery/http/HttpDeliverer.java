@@ -119,14 +119,14 @@ public final class HttpDeliverer implements Deliverer, AutoCloseable {
     }
     return switch (resolver.resolve(url, deadline.left())) {
       case Resolver.Resolution.Unknown() when deadline.hasPassed() ->
-          throw new ConnectException("the name was not resolved in time");
+          throw new ConnectException("DNS lookup timed out");
       case Resolver.Resolution.Unknown() ->
-          Delivery.unsent(failed(FailureKind.DNS, "the name of the target could not be resolved"));
+          Delivery.unsent(failed(FailureKind.DNS, "DNS lookup failed"));
       case Resolver.Resolution.Denied() ->
           Delivery.unsent(
               failed(
                   FailureKind.ADDRESS_NOT_ALLOWED,
-                  "the name of the target resolves to an address that deliveries may not reach"));
+                  "target address not allowed; see --allow-targets"));
       case Resolver.Resolution.Vetted(var addresses) -> {
         ClassicHttpRequest request = requests.of(task, target, url, clock.instant());
         Connection connection = connections.to(url, addresses, task.tenant(), deadline);
@@ -187,11 +187,11 @@ public final class HttpDeliverer implements Deliverer, AutoCloseable {
     }
     if (deadline.hasPassed()) {
       return failed(
-          FailureKind.CONNECT_TIMEOUT, "no connection within " + millis(deadline) + " ms");
+          FailureKind.CONNECT_TIMEOUT, "connection timed out after " + millis(deadline) + " ms");
     }
     return e instanceof SSLException
-        ? failed(FailureKind.TLS, "no TLS connection could be made")
-        : failed(FailureKind.CONNECTION, "no connection could be made");
+        ? failed(FailureKind.TLS, "TLS handshake failed")
+        : failed(FailureKind.CONNECTION, "connection failed");
   }
 
   private static DeliveryResult whyNoAnswer(Exception e, Deadline deadline) {
@@ -199,13 +199,13 @@ public final class HttpDeliverer implements Deliverer, AutoCloseable {
       return new DeliveryResult.Interrupted();
     }
     if (deadline.hasPassed()) {
-      return failed(FailureKind.TIMEOUT, "no answer within " + millis(deadline) + " ms");
+      return failed(FailureKind.TIMEOUT, "no response within " + millis(deadline) + " ms");
     }
     return switch (e) {
-      case HttpException _ -> failed(FailureKind.PROTOCOL, "the answer is not valid HTTP/1.1");
+      case HttpException _ -> failed(FailureKind.PROTOCOL, "response is not valid HTTP/1.1");
       case MessageConstraintException _ ->
-          failed(FailureKind.PROTOCOL, "the head of the answer is too long");
-      default -> failed(FailureKind.BROKEN, "the connection broke before the target had answered");
+          failed(FailureKind.PROTOCOL, "response headers too large");
+      default -> failed(FailureKind.BROKEN, "connection lost before a response");
     };
   }
 
@@ -216,7 +216,7 @@ public final class HttpDeliverer implements Deliverer, AutoCloseable {
   /** What a target sends must not end the thread that has to write down what became of it. */
   private static DeliveryResult unforeseen(ClaimedTask task, RuntimeException e) {
     log.error("attempt {} of task {} failed in an unforeseen way", task.attempt(), task.id(), e);
-    return failed(FailureKind.PROTOCOL, "the attempt failed in an unforeseen way");
+    return failed(FailureKind.PROTOCOL, "internal error during delivery");
   }
 
   /** Dead at once: only a person can set what an archive did not have. */

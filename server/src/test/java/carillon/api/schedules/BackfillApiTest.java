@@ -160,7 +160,7 @@ class BackfillApiTest {
         "{\"from\": \"2025-10-01T10:00:00Z\", \"to\": \"2025-10-01T10:00:00Z\", \"dryRun\":"
             + " \"yes\"}|/dryRun|invalid_type|true or false",
         "{\"from\": \"2025-10-01T10:00:00Z\", \"to\": \"2025-10-01T10:00:00Z\", \"rate\":"
-            + " 1}|/rate|unknown_field|no such field"
+            + " 1}|/rate|unknown_field|unknown field"
       })
   void bad_input_is_refused_with_its_place_and_nothing_is_started(
       String body, String pointer, String code, String message) {

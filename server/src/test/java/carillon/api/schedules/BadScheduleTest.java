@@ -65,7 +65,7 @@ class BadScheduleTest {
         "'timezone':1 | INVALID_TYPE | /timezone | a string",
         "'dst':{'gap':'both'} | INVALID_VALUE | /dst/gap | skip, shift",
         "'dst':{'overlap':'none'} | INVALID_VALUE | /dst/overlap | first, last, both",
-        "'dst':{'fold':'first'} | UNKNOWN_FIELD | /dst/fold | no such field",
+        "'dst':{'fold':'first'} | UNKNOWN_FIELD | /dst/fold | unknown field",
         "'dst':'shift' | INVALID_TYPE | /dst | an object",
       })
   void a_wrong_time_or_zone_is_refused_with_its_field_and_why(
@@ -187,7 +187,7 @@ class BadScheduleTest {
             + " 1 to 100",
         "{'type':'strict-shape','every':'1h','payload':{'no':1}} | SCHEMA_MISMATCH | /payload | id",
         "{'type':'t','every':'1h','timezoen':'UTC'} | UNKNOWN_FIELD | /timezoen | timezone",
-        "{'type':'t','every':'1h','metadata':{}} | UNKNOWN_FIELD | /metadata | no such field",
+        "{'type':'t','every':'1h','metadata':{}} | UNKNOWN_FIELD | /metadata | unknown field",
         "{'type':'t','every':'1h','name':'n'} | READ_ONLY_FIELD | /name | server only",
         "{'type':'t','every':'1h','nextRuns':[]} | READ_ONLY_FIELD | /nextRuns | server only",
       })
@@ -213,7 +213,7 @@ class BadScheduleTest {
         "{'cron':'* * * * *','name':'a b'} | INVALID_VALUE | /name | A-Z a-z 0-9",
         "{'cron':'* * * * *','name':'-a'} | INVALID_VALUE | /name | not begin with -",
         "{'cron':'* * * * *','name':'..'} | INVALID_VALUE | /name | not . or ..",
-        "{'cron':'* * * * *','type':'t'} | UNKNOWN_FIELD | /type | no such field",
+        "{'cron':'* * * * *','type':'t'} | UNKNOWN_FIELD | /type | unknown field",
         "{} | REQUIRED_FIELD | /cron | unless there is every",
       })
   void a_wrong_preview_is_refused_with_why(

@@ -143,7 +143,7 @@ class HostileTargetTest {
               wire.sendForever("X-Filler: " + "y".repeat(4000) + "\r\n");
             })) {
       assertThat(Attempt.at(receiver.url()).timeout(Duration.ofSeconds(10)).failureBy(deliverer))
-          .isEqualTo(Failure.of(FailureKind.PROTOCOL, "the head of the answer is too long"));
+          .isEqualTo(Failure.of(FailureKind.PROTOCOL, "response headers too large"));
       assertThat(receiver.bytesSent()).isLessThan(16 << 20);
     }
   }
@@ -190,9 +190,9 @@ class HostileTargetTest {
       assertThat(failure.kind()).isIn(FailureKind.PROTOCOL, FailureKind.BROKEN);
       assertThat(failure.message())
           .isIn(
-              "the answer is not valid HTTP/1.1",
-              "the head of the answer is too long",
-              "the connection broke before the target had answered");
+              "response is not valid HTTP/1.1",
+              "response headers too large",
+              "connection lost before a response");
       assertThat(receiver.requests()).hasSize(1);
     }
   }
@@ -233,7 +233,7 @@ class HostileTargetTest {
       assertThat(Attempt.at(receiver.url()).failureBy(deliverer))
           .isEqualTo(
               Failure.of(
-                  FailureKind.BROKEN, "the connection broke before the target had answered"));
+                  FailureKind.BROKEN, "connection lost before a response"));
     }
   }
 
@@ -273,7 +273,7 @@ class HostileTargetTest {
     receiver.close();
 
     assertThat(Attempt.at(receiver.url()).failureBy(deliverer))
-        .isEqualTo(Failure.of(FailureKind.CONNECTION, "no connection could be made"));
+        .isEqualTo(Failure.of(FailureKind.CONNECTION, "connection failed"));
   }
 
   @Test
@@ -349,7 +349,7 @@ class HostileTargetTest {
     long start = System.nanoTime();
 
     assertThat(attempt.failureBy(deliverer))
-        .isEqualTo(Failure.of(FailureKind.TIMEOUT, "no answer within 1000 ms"));
+        .isEqualTo(Failure.of(FailureKind.TIMEOUT, "no response within 1000 ms"));
 
     assertThat(System.nanoTime() - start)
         .isBetween(Attempt.TIMEOUT.toNanos(), Attempt.TIMEOUT.plus(GRACE).toNanos());

@@ -48,7 +48,7 @@ class HttpAnswerTest {
   void redirects_are_refused_with_a_reason(int status) throws IOException {
     assertThat(answered(status))
         .isEqualTo(
-            new DeliveryResult.Refused(statusFailure(status, ", and redirects are not followed")));
+            new DeliveryResult.Refused(statusFailure(status, " (redirects are not followed)")));
   }
 
   @Test
@@ -203,6 +203,6 @@ class HttpAnswerTest {
   }
 
   private static Failure statusFailure(int status, String more) {
-    return new Failure(FailureKind.STATUS, "the target answered " + status + more, status, null);
+    return new Failure(FailureKind.STATUS, "HTTP " + status + " from target" + more, status, null);
   }
 }

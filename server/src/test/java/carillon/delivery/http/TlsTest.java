@@ -22,7 +22,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 class TlsTest {
 
-  static final Failure NO_TLS = Failure.of(FailureKind.TLS, "no TLS connection could be made");
+  static final Failure NO_TLS = Failure.of(FailureKind.TLS, "TLS handshake failed");
 
   @TempDir static Path directory;
   static SSLContext hooks;
