@@ -34,7 +34,7 @@ import picocli.CommandLine.UnmatchedArgumentException;
     synopsisSubcommandLabel = "COMMAND",
     footer = {
       "",
-      "Exit status: 0 success; 1 not found, or the current state forbids it; 2 any other error."
+      "Exit codes: 0 success, 1 not found or conflict, 2 usage or other error."
     })
 public final class Main {
 

@@ -26,8 +26,8 @@ import picocli.CommandLine.Spec;
     description = {
       "Run a node: the API, the dashboard and the engine.",
       "",
-      "Each option is also a variable, --data-dir CARILLON_DATA_DIR, and a key of carillon.yaml,"
-          + " data-dir. Options override variables, and variables override the file."
+      "Every option can also be set as an environment variable (CARILLON_DATA_DIR for --data-dir) or"
+          + " in carillon.yaml (data-dir). Options override variables; variables override the file."
     })
 final class ServerCommand implements Callable<Integer> {
 
@@ -131,7 +131,7 @@ final class ServerCommand implements Callable<Integer> {
 
                 Address    %s/%s
 
-              It runs tasks and shows its health and metrics; the API is on nodes with the role api.
+              This node runs tasks and serves health and metrics. The API is on nodes with the role api.
 
               """
                   .formatted(running, base, metrics));

@@ -21,7 +21,7 @@ public abstract class ApiCommand implements Callable<Integer> {
 
   @Mixin public final Connection connection = new Connection();
 
-  @Option(names = "--json", description = "print the answer as it came")
+  @Option(names = "--json", description = "output raw JSON")
   private boolean json;
 
   public final Console console;
@@ -67,7 +67,7 @@ public abstract class ApiCommand implements Callable<Integer> {
       }
       JsonNode value = JSON.readTree(text);
       if (value.isMissingNode()) {
-        throw new CommandFailed(option + " is empty");
+        throw new CommandFailed(option + " must not be empty");
       }
       return value;
     } catch (IOException e) {

@@ -17,7 +17,7 @@ public final class Connection {
   @Option(
       names = "--url",
       paramLabel = "URL",
-      description = "the server. Variable CARILLON_URL, default " + DEFAULT_URL)
+      description = "server URL (env CARILLON_URL). Default: " + DEFAULT_URL)
   private @Nullable String url;
 
   // Not --key, which is the business key of a task.
@@ -25,26 +25,26 @@ public final class Connection {
       names = "--api-key",
       paramLabel = "KEY",
       description =
-          "the API key. Variable CARILLON_KEY, default the admin key in the data directory, which"
+          "API key (env CARILLON_KEY). Default: the admin key in the data directory, which"
               + " is sent to this machine only")
   private @Nullable String key;
 
   @Option(
       names = "--api-key-file",
       paramLabel = "FILE",
-      description = "a file that holds the API key. Variable CARILLON_KEY_FILE")
+      description = "file containing the API key (env CARILLON_KEY_FILE)")
   private @Nullable String keyFile;
 
   @Option(
       names = "--data-dir",
       paramLabel = "DIR",
-      description = "where the admin key is looked for. Variable CARILLON_DATA_DIR, default ./data")
+      description = "directory that contains the admin key (env CARILLON_DATA_DIR). Default: ./data")
   private @Nullable String dataDir;
 
   @Option(
       names = "--tenant",
       paramLabel = "NAME",
-      description = "act on this tenant; needs an admin key. Variable CARILLON_TENANT")
+      description = "tenant to act on; requires an admin key (env CARILLON_TENANT)")
   private @Nullable String tenant;
 
   public Carillon open(Console console) {
@@ -118,7 +118,7 @@ public final class Connection {
         console.directory().resolve(directory == null ? "data" : directory).resolve("admin-key");
     if (!Files.exists(kept)) {
       throw new CommandFailed(
-          "no API key: give --api-key-file, --api-key or CARILLON_KEY; there is none in " + kept);
+          "no API key. Set CARILLON_KEY or --api-key-file (not found in " + kept + ")");
     }
     if (!isThisMachine(server)) {
       throw new CommandFailed(
@@ -126,7 +126,7 @@ public final class Connection {
               + Text.visible(server.toString())
               + ": the admin key in "
               + kept
-              + " is sent to this machine only; give --api-key-file, --api-key or CARILLON_KEY");
+              + " is sent to this machine only. Set CARILLON_KEY or --api-key-file");
     }
     return read(kept);
   }

@@ -81,7 +81,7 @@ public record Field(
         "--idempotency-key",
         "KEY",
         "",
-        "repeating the call creates nothing new");
+        "makes retries of this call safe");
   }
 
   /** An argument that fills {@code {LABEL}} in the path of the request. */

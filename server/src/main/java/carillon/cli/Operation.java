@@ -23,9 +23,9 @@ public final class Operation extends ApiCommand {
   private static final int MAX_EMPTY_PAGES = 200;
 
   private static final Field LIMIT =
-      Field.number("--limit", "N", "limit", "at most this many, 1 to 1000. Default 100");
+      Field.number("--limit", "N", "limit", "page size, 1 to 1000. Default: 100");
   private static final Field CURSOR =
-      Field.text("--cursor", "CURSOR", "cursor", "go on where the last list ended");
+      Field.text("--cursor", "CURSOR", "cursor", "cursor of the next page, printed by the previous one");
 
   private final String method;
   private final String path;

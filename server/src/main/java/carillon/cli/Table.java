@@ -27,14 +27,14 @@ public final class Table {
   public void list(JsonNode answer, String... columns) {
     String cursor = answer.path("nextCursor").asString("");
     if (answer.path("items").isEmpty() && !cursor.isEmpty()) {
-      console.out().println("none so far");
+      console.out().println("no matches on this page");
     } else {
       rows(answer.path("items"), List.of(columns));
     }
     if (!cursor.isEmpty()) {
       console
           .out()
-          .println(console.coloured(Colour.FAINT, "more with --cursor " + Text.visible(cursor)));
+          .println(console.coloured(Colour.FAINT, "next page: --cursor " + Text.visible(cursor)));
     }
   }
 
@@ -65,7 +65,7 @@ public final class Table {
 
   private void rows(JsonNode items, List<String> columns) {
     if (items.isEmpty()) {
-      console.out().println("none");
+      console.out().println("no results");
       return;
     }
     List<List<String>> rows = new ArrayList<>();

@@ -21,30 +21,30 @@ public final class TargetFields {
                 "QUEUE",
                 "target.rabbitmq.routingKey",
                 "publish to this queue"),
-            Field.empty("--discard", "target.discard", "complete at once"),
-            Field.empty("--pull", "target.pull", "wait for a worker to pull it"))
+            Field.empty("--discard", "target.discard", "no-op: complete immediately"),
+            Field.empty("--pull", "target.pull", "wait for a pull worker"))
         .with(
-            Field.text("--method", "METHOD", "target.http.method", "with --http. Default POST"),
-            Field.pairs("--header", "target.http.headers", "with --http; can be repeated"),
+            Field.text("--method", "METHOD", "target.http.method", "HTTP method (with --http). Default: POST"),
+            Field.pairs("--header", "target.http.headers", "HTTP header (with --http); repeatable"),
             Field.pairs(
                 "--secret-header",
                 "target.http.secretHeaders",
-                "with --http: a header whose value is never shown; can be repeated"),
+                "HTTP header whose value is never shown (with --http); repeatable"),
             Field.text(
                 "--timeout",
                 "DURATION",
                 "target.http.timeout",
-                "with --http: deadline of one attempt"),
+                "attempt timeout (with --http)"),
             Field.text(
                 "--cluster",
                 "NAME",
                 "target.broker.cluster",
-                "with --kafka-topic or --rabbitmq-queue: which of the registered ones"),
+                "broker cluster name (with --kafka-topic or --rabbitmq-queue)"),
             Field.text(
                 "--complete",
                 "WHEN",
                 "target.broker.complete",
-                "with --kafka-topic or --rabbitmq-queue: onPublish or onReport. Default onReport"))
+                "onPublish or onReport (with --kafka-topic or --rabbitmq-queue). Default: onReport"))
         .prepare(TargetFields::finish);
   }
 

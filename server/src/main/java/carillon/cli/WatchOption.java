@@ -17,13 +17,13 @@ public final class WatchOption {
   private static final int ALL = 100;
   private static final Set<String> UNDER_WAY = Set.of("RUNNING", "UNDOING");
 
-  @Option(names = "--watch", description = "show how far it has come until it has ended")
+  @Option(names = "--watch", description = "follow the progress until it finishes")
   private boolean watch;
 
   @Option(
       names = "--interval",
       paramLabel = "DURATION",
-      description = "with --watch: time between readings. Default 1s")
+      description = "refresh interval (with --watch). Default: 1s")
   private String interval = "1s";
 
   /**

@@ -105,7 +105,7 @@ class ApplyCommandTest {
     assertThat(apply()).isEqualTo(2);
 
     assertThat(terminal.err())
-        .isEqualTo("carillon: b: not now; done: a; not done: b; run it again to go on\n");
+        .isEqualTo("carillon: b: not now; done: a; not done: b; run it again to continue\n");
     assertThat(terminal.out()).isEmpty();
   }
 
@@ -195,7 +195,7 @@ class ApplyCommandTest {
 
     assertThat(apply("--prune", "--allow-empty")).isEqualTo(2);
 
-    assertThat(terminal.err()).contains("; done: nothing; not done: x; run it again to go on");
+    assertThat(terminal.err()).contains("; done: nothing; not done: x; run it again to continue");
   }
 
   @Test

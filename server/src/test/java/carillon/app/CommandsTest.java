@@ -87,14 +87,14 @@ class CommandsTest {
         "task create t --payload @no | --payload: @no cannot be read: no such file",
         "task create t --method GET  | --method, --header, --secret-header and --timeout need"
             + " --http",
-        "task edit 1                 | give at least one of --payload, --due, --http, --pull,"
+        "task edit 1                 | specify at least one of --payload, --due, --http, --pull,"
             + " --discard, --key, --priority and --retry",
         "task edit 1 --timeout 5s    | --method, --header, --secret-header and --timeout need"
             + " --http",
-        "task cancel                 | give either the ID of a task, or --type and --key",
+        "task cancel                 | specify a task ID, or --type and --key",
         "type put t [1]              | the settings must be a JSON object",
-        "dead-letter purge           | give either --all, or at least one of --type, --failure,",
-        "dead-letter redrive --all --type t | give either --all, or at least one of --type,",
+        "dead-letter purge           | specify either --all, or at least one of --type, --failure,",
+        "dead-letter redrive --all --type t | specify either --all, or at least one of --type,",
         "dead-letter redrive --all --dry-run --interval soon | --interval: \"soon\" is not a",
         "dead-letter purge --error=  | --error must not be empty",
         "dead-letter purge --type t --key= | --key must not be empty",
@@ -348,7 +348,7 @@ class CommandsTest {
     assertThat(type("type get t --url " + url)).isEqualTo(2);
 
     assertThat(err())
-        .contains("no API key for " + url, "is sent to this machine only; give --api-key-file")
+        .contains("no API key for " + url, "is sent to this machine only. Set CARILLON_KEY")
         .hasLineCount(1);
   }
 
@@ -384,7 +384,7 @@ class CommandsTest {
 
     assertThat(type("type get t")).isEqualTo(2);
 
-    assertThat(err()).contains("no API key: give --api-key-file").hasLineCount(1);
+    assertThat(err()).contains("no API key. Set CARILLON_KEY or --api-key-file").hasLineCount(1);
   }
 
   @ParameterizedTest
@@ -452,7 +452,7 @@ class CommandsTest {
             ID  TYPE  KEY  STATUS     DUE AT  ATTEMPT  ERROR
             1   mail  -    DEAD       D       5        no\\u001b[2J
             22  sms   k    COMPLETED  D       1        -
-            more with --cursor abc
+            next page: --cursor abc
             """);
   }
 
@@ -462,7 +462,7 @@ class CommandsTest {
 
     type("task list");
 
-    assertThat(out()).isEqualTo("none\n");
+    assertThat(out()).isEqualTo("no results\n");
   }
 
   @Test
@@ -502,7 +502,7 @@ class CommandsTest {
             """
             ATTEMPT  BY  STARTED AT  DURATION  OUTCOME  STATUS  FAILURE  CAUSE          ERROR
             2        n   S           PT1S      DEAD     500     status   target_failed  m
-            more with --cursor c
+            next page: --cursor c
             """);
   }
 

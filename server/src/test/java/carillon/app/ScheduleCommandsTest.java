@@ -103,8 +103,8 @@ class ScheduleCommandsTest {
         "put n --cron @daily --every 1s --type t | mutually exclusive",
         "put n --every 1s --type t --method GET  | --method, --header, --secret-header and"
             + " --timeout need --http",
-        "preview                  | give either an expression in quotes, or --every",
-        "preview @daily --every 1s | give either an expression in quotes, or --every",
+        "preview                  | specify a cron expression in quotes, or --every",
+        "preview @daily --every 1s | specify a cron expression in quotes, or --every",
         "preview 0 9 * * *        | unknown argument \"9\"",
         "backfill n --from A      | Missing required option: '--to=TIME'",
         "backfill n --from A --to B --watch --interval soon | --interval: \"soon\" is not a",
@@ -248,9 +248,9 @@ class ScheduleCommandsTest {
     assertThat(terminal.err())
         .isEqualTo(
             """
-            RUNNING 0%: 3 of 400 times, 0 made, 2 had a task, 1 skipped
-            RUNNING 25%: 100 of 400 times, 97 made, 2 had a task, 1 skipped
-            DONE 100%: 400 of 400 times, 397 made, 2 had a task, 1 skipped
+            RUNNING 0%: 3 of 400 run times: 0 created, 2 already existed, 1 skipped
+            RUNNING 25%: 100 of 400 run times: 97 created, 2 already existed, 1 skipped
+            DONE 100%: 400 of 400 run times: 397 created, 2 already existed, 1 skipped
             """);
     assertThat(api.asked())
         .extracting(FakeApi.Asked::line)

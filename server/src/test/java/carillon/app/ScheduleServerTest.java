@@ -225,7 +225,7 @@ class ScheduleServerTest {
         .startsWith("carillon: f.yaml: line 5: never: /cron ")
         .endsWith("; and refused too: nowhere, over\n")
         .hasLineCount(1);
-    assertThat(run("schedule", "list")).isEqualTo("none\n");
+    assertThat(run("schedule", "list")).isEqualTo("no results\n");
   }
 
   @Test

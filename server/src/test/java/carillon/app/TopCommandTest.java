@@ -79,14 +79,14 @@ class TopCommandTest {
 
             leader    a-1, term 7, for 3h
             nodes     1 alive, 1 draining
-            tasks     1,500 claimed/s, 1,500 ended/s, 6 of 1,024 in flight, lag 4ms
-            shards    64, 0 unassigned, last moved 0s ago
+            tasks     1,500 claimed/s, 1,500 finished/s, 6 of 1,024 in flight, lag 4ms
+            shards    64, 0 unassigned, last rebalanced 0s ago
             database  PostgreSQL 18.6, timeline 2, oldest transaction -
             standbys  s1 streaming sync, 0ms behind
 
-              NODE  STATUS    ROLES       IN FLIGHT  CLAIMED/S  ENDED/S  LAG  CLOCK  BEAT   UP  SHARDS                    VERSION  ADDRESS
-            * a-1   ALIVE     api,engine      3/512      1,500    1,500  4ms   -2ms    0s  24h      48  ################  1.2      http://10.0.0.1:8080
-              b-2   DRAINING  api,engine      3/512          -        -  4ms   -2ms    0s  24h      16  ######            1.2      http://10.0.0.1:8080
+              NODE  STATUS    ROLES       IN FLIGHT  CLAIMED/S  FINISHED/S  LAG  CLOCK  HEARTBEAT   UP  SHARDS                    VERSION  ADDRESS
+            * a-1   ALIVE     api,engine      3/512      1,500       1,500  4ms   -2ms         0s  24h      48  ################  1.2      http://10.0.0.1:8080
+              b-2   DRAINING  api,engine      3/512          -           -  4ms   -2ms         0s  24h      16  ######            1.2      http://10.0.0.1:8080
             """);
     assertThat(api.asked())
         .extracting(FakeApi.Asked::line)
@@ -117,8 +117,8 @@ class TopCommandTest {
     api.answering(200, cluster(node("a-1", "SILENT", 0, 100), node("gone", "LEFT", 0, 100)));
 
     assertThat(top())
-        .contains("nodes     0 alive, 1 silent, 1 left\n")
-        .contains("* a-1   SILENT")
+        .contains("nodes     0 alive, 1 not responding, 1 stopped\n")
+        .contains("* a-1   NOT RESPONDING")
         .doesNotContain("gone");
   }
 
@@ -139,7 +139,7 @@ class TopCommandTest {
 
     assertThat(top("--once")).doesNotContain("\033");
     terminal.isTerminal = true;
-    assertThat(top("--once")).contains("\033[31mSILENT\033[0m");
+    assertThat(top("--once")).contains("\033[31mNOT RESPONDING\033[0m");
     terminal.environment.put("NO_COLOR", "1");
     assertThat(top("--once")).doesNotContain("\033");
   }
@@ -196,7 +196,7 @@ class TopCommandTest {
 
     assertThat(terminal.run("top", "--interval", "1ms")).isEqualTo(2);
 
-    assertThat(terminal.out()).containsPattern("as it was; now: .*draining");
+    assertThat(terminal.out()).containsPattern("stale: .*draining");
     assertThat(api.asked()).hasSize(3);
   }
 

@@ -71,7 +71,7 @@ class TopServerTest {
           .untilAsserted(
               () ->
                   assertThat(top(terminal, "--once"))
-                      .contains("nodes     1 alive, 1 left\n", "shards    64, 0 unassigned")
+                      .contains("nodes     1 alive, 1 stopped\n", "shards    64, 0 unassigned")
                       .containsPattern("(?m)^\\* first-[0-9a-f]{8} +ALIVE .* 64 +#{16}"));
     }
   }

@@ -13,14 +13,14 @@ public final class AuditCommand {
 
   public static CommandLine of(Console console) {
     return new Operation(
-            console, "audit", "GET", "/v1/audit", "List who changed what, newest first")
+            console, "audit", "GET", "/v1/audit", "List audit entries, newest first")
         .with(
-            text("--action", "ACTION", "action", "such as redrive.start or task.cancel"),
+            text("--action", "ACTION", "action", "action, e.g. redrive.start or task.cancel"),
             text(
                 "--subject",
                 "SUBJECT",
                 "subject",
-                "what was changed, such as the id of a task or redrive"))
+                "what was changed, e.g. a task or redrive ID"))
         .list("at", "by", "action", "subject", "detail")
         .commandLine();
   }

@@ -18,24 +18,24 @@ public final class KeyCommands {
   public static CommandLine of(Console console) {
     return Operation.group(
         "key",
-        "API keys",
-        new Operation(console, "create", "POST", KEYS, "Make a key; it is shown this once")
+        "Manage API keys",
+        new Operation(console, "create", "POST", KEYS, "Create a key (shown only once)")
             .with(
                 text(
                         "--role",
                         "ROLE",
                         "role",
-                        "admin, owner, operator, producer, worker or viewer")
+                        "role: admin, owner, operator, producer, worker or viewer")
                     .required(),
-                text("--name", "NAME", "name", "what it is for"),
+                text("--name", "NAME", "name", "name of the key"),
                 list(
                     "--types",
                     "TYPE",
                     "types",
-                    "for producers and workers: the only types it may touch")),
-        new Operation(console, "list", "GET", KEYS, "List the keys, without the keys themselves")
+                    "restrict to these types (producer and worker keys)")),
+        new Operation(console, "list", "GET", KEYS, "List keys (without secrets)")
             .list("id", "name", "role", "types", "createdAt"),
-        new Operation(console, "revoke", "DELETE", KEYS + "/{ID}", "End a key at once")
+        new Operation(console, "revoke", "DELETE", KEYS + "/{ID}", "Revoke a key")
             .with(inPath("ID")));
   }
 }

@@ -21,30 +21,30 @@ public final class TypeCommands {
   public static CommandLine of(Console console) {
     return Operation.group(
         "type",
-        "The settings that tasks of one type share",
+        "Manage task types",
         new Operation(console, "get", "GET", TYPE, "Show a type").with(NAME),
-        new Operation(console, "list", "GET", TYPES, "List the types")
+        new Operation(console, "list", "GET", TYPES, "List types")
             .list("name", "paused", "priority", "timeout", "target"),
-        new Operation(console, "put", "PUT", TYPE, "Make a type, or replace its settings")
+        new Operation(console, "put", "PUT", TYPE, "Create or replace a type")
             .with(
                 NAME,
-                whole("its settings, a file of them, or standard input"),
-                text("--http", "URL", "target.http.url", "its tasks call this URL"),
+                whole("settings as JSON, @file, or - for standard input"),
+                text("--http", "URL", "target.http.url", "HTTP target of its tasks"),
                 text(
                     "--on-complete",
                     "URL",
                     "onComplete.http.url",
-                    "is called when one of them has completed"),
+                    "URL to call when a task completes"),
                 text(
                     "--on-dead",
                     "URL",
                     "onDead.http.url",
-                    "is called when one of them has died")),
-        new Operation(console, "delete", "DELETE", TYPE, "Delete a type that has no live tasks")
+                    "URL to call when a task is dead-lettered")),
+        new Operation(console, "delete", "DELETE", TYPE, "Delete a type without pending or running tasks")
             .with(NAME),
-        new Operation(console, "pause", "POST", TYPE + "/pause", "Start no more of its tasks")
+        new Operation(console, "pause", "POST", TYPE + "/pause", "Pause a type: no task starts")
             .with(NAME),
-        new Operation(console, "resume", "POST", TYPE + "/resume", "Start its tasks again")
+        new Operation(console, "resume", "POST", TYPE + "/resume", "Resume a type")
             .with(NAME));
   }
 }

@@ -19,6 +19,8 @@ import tools.jackson.databind.JsonNode;
 /** An answer of {@code /v1/cluster} as lines for people. No clock, no I/O. */
 final class ClusterPage {
 
+  static final String NOT_RESPONDING = "NOT RESPONDING";
+
   private static final String NONE = "-";
 
   private final JsonNode cluster;
@@ -64,15 +66,23 @@ final class ClusterPage {
     for (String status : List.of("ALIVE", "DRAINING", "SILENT", "LEFT")) {
       long count = nodes(node -> is(node, status)).size();
       if (count > 0 || status.equals("ALIVE")) {
-        counts.add(count + " " + status.toLowerCase(Locale.ROOT));
+        counts.add(count + " " + label(status).toLowerCase(Locale.ROOT));
       }
     }
     return String.join(", ", counts);
   }
 
+  private static String label(String status) {
+    return switch (status) {
+      case "SILENT" -> NOT_RESPONDING;
+      case "LEFT" -> "STOPPED";
+      default -> status;
+    };
+  }
+
   private String tasks() {
     List<JsonNode> members = nodes(ClusterPage::isMember);
-    return "%s claimed/s, %s ended/s, %s of %s in flight, lag %s"
+    return "%s claimed/s, %s finished/s, %s of %s in flight, lag %s"
             .formatted(
                 total(members, rates::claimed),
                 total(members, rates::ended),
@@ -102,7 +112,7 @@ final class ClusterPage {
             .formatted(
                 text(shards, "total"),
                 unassigned,
-                moved.equals(NONE) ? "never moved" : "last moved " + moved + " ago"),
+                moved.equals(NONE) ? "never moved" : "last rebalanced " + moved + " ago"),
         unassigned > 0 ? Colour.YELLOW : null);
   }
 
@@ -128,14 +138,14 @@ final class ClusterPage {
     ClusterTable table = new ClusterTable(nodes.size());
     table.add(ClusterTable.Column.MARK, each(nodes, node -> mark(node, leader)));
     table.add(ClusterTable.Column.NODE, each(nodes, node -> text(node, "id")));
-    table.add(ClusterTable.Column.STATUS, each(nodes, node -> text(node, "status")));
+    table.add(ClusterTable.Column.STATUS, each(nodes, node -> label(text(node, "status"))));
     table.add(ClusterTable.Column.SHARDS, each(nodes, node -> "" + node.path("shards").size()));
     table.add(ClusterTable.Column.CLAIMED, each(nodes, node -> rate(node, rates::claimed)));
     table.add(ClusterTable.Column.ENDED, each(nodes, node -> rate(node, rates::ended)));
     table.add(ClusterTable.Column.LAG, each(nodes, node -> took(node, "lag")));
     table.add(ClusterTable.Column.IN_FLIGHT, each(nodes, ClusterPage::inFlight));
     table.add(ClusterTable.Column.CLOCK, each(nodes, ClusterPage::clock));
-    table.add(ClusterTable.Column.BEAT, each(nodes, node -> age(node, "renewedAt")));
+    table.add(ClusterTable.Column.HEARTBEAT, each(nodes, node -> age(node, "renewedAt")));
     table.add(ClusterTable.Column.BAR, each(nodes, node -> bar(node, most)));
     table.add(ClusterTable.Column.ROLES, each(nodes, ClusterPage::roles));
     table.add(ClusterTable.Column.UP, each(nodes, node -> age(node, "startedAt")));

@@ -25,10 +25,10 @@ final class ClusterTable {
     ROLES("ROLES", 9, false),
     IN_FLIGHT("IN FLIGHT", 6, true),
     CLAIMED("CLAIMED/S", 3, true),
-    ENDED("ENDED/S", 4, true),
+    ENDED("FINISHED/S", 4, true),
     LAG("LAG", 5, true),
     CLOCK("CLOCK", 7, true),
-    BEAT("BEAT", 8, true),
+    HEARTBEAT("HEARTBEAT", 8, true),
     UP("UP", 11, true),
     SHARDS("SHARDS", 2, true),
     BAR("", 10, false),
@@ -151,7 +151,7 @@ final class ClusterTable {
           switch (text) {
             case "ALIVE" -> Colour.GREEN;
             case "DRAINING" -> Colour.YELLOW;
-            case "SILENT" -> Colour.RED;
+            case ClusterPage.NOT_RESPONDING -> Colour.RED;
             default -> null;
           };
       case BAR -> Colour.CYAN;

@@ -24,8 +24,8 @@ import tools.jackson.databind.JsonNode;
 @Command(
     name = "top",
     description = {
-      "Watch the cluster work: nodes, the leader (*), shards, rates, the database.",
-      "On a terminal the page is shown again and again until q or Ctrl-C, elsewhere once."
+      "Live view of the cluster: nodes, leader (*), shards, rates, database.",
+      "Refreshes until q or Ctrl-C; prints once when the output is not a terminal."
     })
 public final class TopCommand implements Callable<Integer> {
 
@@ -41,22 +41,22 @@ public final class TopCommand implements Callable<Integer> {
   /** What is shown. */
   private static final class Form {
 
-    @Option(names = "--json", description = "print the answer as it came, and end")
+    @Option(names = "--json", description = "output raw JSON and exit")
     private boolean json;
 
     @Option(
         names = "--metrics",
-        description = "show what the one server at --url does, from its /metrics")
+        description = "show the metrics of one node (from /metrics)")
     private boolean metrics;
   }
 
-  @Option(names = "--once", description = "show one interval and end")
+  @Option(names = "--once", description = "print once and exit")
   private boolean once;
 
   @Option(
       names = "--interval",
       paramLabel = "DURATION",
-      description = "time between readings. Default 1s")
+      description = "refresh interval. Default: 1s")
   private String interval = "1s";
 
   private final Console console;
@@ -128,7 +128,7 @@ public final class TopCommand implements Callable<Integer> {
     lines.add(
         trouble == null
             ? Line.EMPTY
-            : Line.of(new Line.Piece("as it was; now: " + trouble, Colour.YELLOW)));
+            : Line.of(new Line.Piece("stale: " + trouble, Colour.YELLOW)));
     lines.addAll(page.summary());
     lines.add(Line.EMPTY);
     // One line stays free for the cursor.

@@ -31,7 +31,7 @@ record TopView(Metrics before, Metrics now, Duration elapsed) {
             "outcomes",
             rate("carillon_outcomes_total") + "/s" + rates("carillon_outcomes_total", "outcome")));
     lines.add(
-        row("lateness", "p50 %s  p95 %s  p99 %s".formatted(late(0.5), late(0.95), late(0.99))));
+        row("start delay", "p50 %s  p95 %s  p99 %s".formatted(late(0.5), late(0.95), late(0.99))));
     lines.add(
         row(
             "backlog",
@@ -76,7 +76,7 @@ record TopView(Metrics before, Metrics now, Duration elapsed) {
   }
 
   private static String row(String name, String value) {
-    return String.format(Locale.ROOT, "%-10s %s", name, value);
+    return String.format(Locale.ROOT, "%-11s %s", name, value);
   }
 
   /**

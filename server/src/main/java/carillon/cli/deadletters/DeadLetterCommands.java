@@ -22,31 +22,31 @@ public final class DeadLetterCommands {
 
   private static final String DEAD_LETTERS = "/v1/dead-letters";
 
-  private static final Field TYPE = text("--type", "TYPE", "type", "");
+  private static final Field TYPE = text("--type", "TYPE", "type", "task type");
   private static final Field FAILURE =
-      text("--failure", "KIND", "failure", "why it failed: status, timeout, dns, connection ...");
+      text("--failure", "KIND", "failure", "failure kind: status, timeout, dns, connection, …");
   private static final Field STATUS =
-      number("--status", "CODE", "status", "what the target answered");
+      number("--status", "CODE", "status", "HTTP status of the response");
 
   private static final List<Field> FILTER =
       List.of(
           TYPE,
           FAILURE,
           STATUS,
-          text("--error", "TEXT", "error", "the last error or answer contains this"),
-          text("--died-after", "TIME", "diedAfter", ""),
-          text("--died-before", "TIME", "diedBefore", ""),
+          text("--error", "TEXT", "error", "last error or response contains this text"),
+          text("--died-after", "TIME", "diedAfter", "dead-lettered after this time"),
+          text("--died-before", "TIME", "diedBefore", "dead-lettered before this time"),
           text("--key", "KEY", "key", "business key"),
-          text("--group", "GROUP", "group", "of this group"),
-          pairs("--metadata", "metadata", "can be repeated"));
+          text("--group", "GROUP", "group", "dead letters of this group"),
+          pairs("--metadata", "metadata", "metadata to match; repeatable"));
 
   private DeadLetterCommands() {}
 
   public static CommandLine of(Console console) {
     return Operation.group(
         "dead-letter",
-        "Tasks that kept failing",
-        new Operation(console, "list", "GET", DEAD_LETTERS, "List dead tasks, newest death first")
+        "Manage dead letters",
+        new Operation(console, "list", "GET", DEAD_LETTERS, "List dead letters, newest first")
             .with(FILTER)
             .list("id", "type", "key", "diedAt", "attempt", "group", "error"),
         new Operation(
@@ -54,7 +54,7 @@ public final class DeadLetterCommands {
                 "groups",
                 "GET",
                 DEAD_LETTERS + "/groups",
-                "List what dead tasks died of, and how many of each")
+                "Group dead letters by error")
             .with(TYPE, FAILURE, STATUS)
             .list("group", "type", "failure", "status", "letters", "lastSeenAt", "error"),
         bulk(
@@ -63,8 +63,8 @@ public final class DeadLetterCommands {
                     "redrive",
                     "POST",
                     DEAD_LETTERS + "/redrive",
-                    "Give dead tasks a fresh budget of attempts"))
-            .with(number("--rate", "N", "rate", "at most this many a second"))
+                    "Redrive dead letters (resets their attempts)"))
+            .with(number("--rate", "N", "rate", "rate limit, tasks per second"))
             .watching(RedriveCommands.SUBJECT),
         bulk(
                 new Operation(
@@ -72,7 +72,7 @@ public final class DeadLetterCommands {
                     "purge",
                     "POST",
                     DEAD_LETTERS + "/purge",
-                    "Remove dead tasks for good"))
+                    "Permanently delete dead letters"))
             .calling(DeadLetterCommands::purge),
         new RestoreCommand(console));
   }
@@ -82,17 +82,17 @@ public final class DeadLetterCommands {
     return operation
         .with(FILTER)
         .with(
-            list("--id", "ID", "ids", "can be repeated"),
-            flag("--all", "all", "every dead task of the tenant"))
+            list("--id", "ID", "ids", "task ID; repeatable"),
+            flag("--all", "all", "all dead letters of the tenant"))
         .prepare(
             filter -> {
               if (filterSize(filter) == 0 || (filter.has("all") && filterSize(filter) > 1)) {
                 throw new CommandFailed(
-                    "give either --all, or at least one of --type, --failure, --status, --error,"
+                    "specify either --all, or at least one of --type, --failure, --status, --error,"
                         + " --key, --group, --died-after, --died-before, --metadata and --id");
               }
             })
-        .with(flag("--dry-run", "dryRun", "only say how many it would be"));
+        .with(flag("--dry-run", "dryRun", "show how many would be affected"));
   }
 
   private static int filterSize(ObjectNode filter) {

@@ -20,14 +20,14 @@ public final class RedriveCommands {
       new WatchOption.Subject(
           REDRIVES + "/{id}",
           RedriveCommands::progress,
-          "the redrive goes on; carillon redrive stop {id} ends it");
+          "the redrive continues; stop it with carillon redrive stop {id}");
 
   private RedriveCommands() {}
 
   public static CommandLine of(Console console) {
     return Operation.group(
         "redrive",
-        "Watch, stop and undo redrives of dead tasks",
+        "Follow, stop and undo redrives",
         new Operation(console, "list", "GET", REDRIVES, "List redrives, newest first")
             .list("id", "status", "matched", "redriven", "undone", "rate", "createdAt", "by"),
         new Operation(console, "get", "GET", REDRIVE, "Show a redrive").with(ID).watching(SUBJECT),
@@ -36,14 +36,14 @@ public final class RedriveCommands {
                 "stop",
                 "POST",
                 REDRIVE + "/stop",
-                "Redrive no further task; what is still dead stays dead")
+                "Stop a redrive; remaining dead letters stay")
             .with(ID),
         new Operation(
                 console,
                 "undo",
                 "POST",
                 REDRIVE + "/undo",
-                "Stop it, and make dead again what has not started since")
+                "Stop a redrive and return tasks that have not started to the dead letters")
             .with(ID)
             .watching(SUBJECT));
   }

@@ -27,10 +27,10 @@ import tools.jackson.databind.JsonNode;
 @Command(
     name = "restore",
     description = {
-      "Put archived dead tasks back; needs an admin key.",
+      "Restore archived dead letters (admin key required).",
       "",
-      "A task that exists is left alone, so it can be run again. Of several files the newest, by"
-          + " name, is read first. With --tenant, only the tasks of that tenant are meant."
+      "Existing tasks are skipped, so it is safe to run again. With several files, the newest (by"
+          + " name) is read first. With --tenant, only the tasks of that tenant are restored."
     })
 final class RestoreCommand extends ApiCommand {
 
@@ -218,7 +218,7 @@ final class RestoreCommand extends ApiCommand {
 
   private CommandFailed failed(String file, String why) {
     String before =
-        restored == 0 ? "" : "; " + restored + " were restored before, run it again to go on";
+        restored == 0 ? "" : "; " + restored + " were restored before, run it again to continue";
     return new CommandFailed((file.equals("-") ? "standard input" : file) + ": " + why + before);
   }
 }

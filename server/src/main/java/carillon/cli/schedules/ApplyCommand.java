@@ -24,11 +24,11 @@ import tools.jackson.databind.JsonNode;
 @Command(
     name = "apply",
     description = {
-      "Make the schedules what a YAML file says they are.",
+      "Apply schedules from a YAML file.",
       "",
-      "The file is \"schedules:\" and a list; each has a name and the fields of the API. All of it"
-          + " is checked before anything is changed. Schedules that are not in it are left alone"
-          + " unless --prune is given."
+      "The file is \"schedules:\" and a list; each has a name and the fields of the API. The file"
+          + " is checked before anything is changed. Schedules that are not in the file stay, unless"
+          + " --prune is given."
     })
 final class ApplyCommand extends ApiCommand {
 
@@ -39,16 +39,16 @@ final class ApplyCommand extends ApiCommand {
       names = {"-f", "--file"},
       paramLabel = "FILE|-",
       required = true,
-      description = "the file, or standard input; can be repeated")
+      description = "file, or - for standard input; repeatable")
   private List<String> files = new ArrayList<>();
 
   @Option(names = "--prune", description = "delete the tenant's schedules that are not in the file")
   private boolean prune;
 
-  @Option(names = "--allow-empty", description = "with --prune: a file without any deletes all")
+  @Option(names = "--allow-empty", description = "with --prune: allow an empty file to delete all schedules")
   private boolean allowEmpty;
 
-  @Option(names = "--dry-run", description = "only say what would change")
+  @Option(names = "--dry-run", description = "show what would change")
   private boolean dryRun;
 
   ApplyCommand(Console console) {
@@ -156,7 +156,7 @@ final class ApplyCommand extends ApiCommand {
                 + changes(done)
                 + "; not done: "
                 + changes(left)
-                + "; run it again to go on");
+                + "; run it again to continue");
       }
     }
     return done;

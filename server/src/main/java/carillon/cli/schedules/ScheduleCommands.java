@@ -34,38 +34,38 @@ public final class ScheduleCommands {
   /** In whose time a schedule fires, and from when to when. */
   private static final List<Field> RECURRENCE =
       List.of(
-          text("--timezone", "ZONE", "timezone", "such as Europe/Berlin. Default UTC"),
+          text("--timezone", "ZONE", "timezone", "time zone, e.g. Europe/Berlin. Default: UTC"),
           text(
               "--dst-gap",
               "shift|skip",
               "dst.gap",
-              "a local time that does not exist fires when the gap ends, or not. Default shift"),
+              "DST gap: run when the gap ends (shift), or skip. Default: shift"),
           text(
               "--dst-overlap",
               "first|last|both",
               "dst.overlap",
-              "which of a local time that happens twice. Default first"),
-          text("--start-at", "TIME", "startAt", "nothing fires before"),
-          text("--end-at", "TIME", "endAt", "nothing fires after"));
+              "DST overlap: run the first, last or both. Default: first"),
+          text("--start-at", "TIME", "startAt", "no runs before this time"),
+          text("--end-at", "TIME", "endAt", "no runs after this time"));
 
   private static final WatchOption.Subject BACKFILL =
       new WatchOption.Subject(
           BACKFILLS + "/{id}",
           ScheduleCommands::progress,
-          "the backfill goes on; carillon schedule backfill-stop {NAME} {id} ends it");
+          "the backfill continues; stop it with carillon schedule backfill-stop {NAME} {id}");
 
   private ScheduleCommands() {}
 
   public static CommandLine of(Console console) {
     return Operation.group(
         "schedule",
-        "What creates tasks again and again",
+        "Manage recurring schedules",
         put(console),
-        new Operation(console, "show", "GET", SCHEDULE, "Show a schedule and when it fires next")
+        new Operation(console, "show", "GET", SCHEDULE, "Show a schedule and its next runs")
             .aliases("get")
             .with(NAME)
             .showing(ScheduleView::show),
-        new Operation(console, "list", "GET", SCHEDULES, "List the schedules")
+        new Operation(console, "list", "GET", SCHEDULES, "List schedules")
             .list()
             .showing(ScheduleCommands::showList),
         new Operation(
@@ -73,7 +73,7 @@ public final class ScheduleCommands {
                 "delete",
                 "DELETE",
                 SCHEDULE,
-                "Delete a schedule; what it has planned is withdrawn, what runs goes on")
+                "Delete a schedule. Planned tasks are cancelled; running tasks continue")
             .with(NAME)
             .showing(ScheduleView::show),
         new Operation(
@@ -81,10 +81,10 @@ public final class ScheduleCommands {
                 "pause",
                 "POST",
                 SCHEDULE + "/pause",
-                "Let it make no tasks; its times are recorded as skipped")
-            .with(NAME, text("--reason", "TEXT", "reason", "why, for who looks at it later"))
+                "Pause a schedule. Runs are recorded as skipped")
+            .with(NAME, text("--reason", "TEXT", "reason", "reason, shown in the dashboard"))
             .showing(ScheduleView::show),
-        new Operation(console, "resume", "POST", SCHEDULE + "/resume", "Let it make tasks again")
+        new Operation(console, "resume", "POST", SCHEDULE + "/resume", "Resume a schedule")
             .with(NAME)
             .showing(ScheduleView::show),
         new Operation(
@@ -92,25 +92,25 @@ public final class ScheduleCommands {
                 "trigger",
                 "POST",
                 SCHEDULE + "/trigger",
-                "Make a task of it now, whatever its times and a pause say")
+                "Create a task now, ignoring the schedule and any pause")
             .with(
                 NAME,
                 json(
                     "--payload",
                     "payload",
-                    "instead of the schedule's: any JSON, a file of it, or standard input"),
+                    "overrides the schedule's payload: JSON, @file, or - for standard input"),
                 idempotencyKey()),
         new Operation(
                 console,
                 "fires",
                 "GET",
                 SCHEDULE + "/fires",
-                "List what became of each of its times, newest first: a task, or why not")
+                "List past runs, newest first, with the task or the reason it was skipped")
             .with(
                 NAME,
-                text("--outcome", "task|skipped", "outcome", ""),
-                text("--from", "TIME", "from", "not before this time"),
-                text("--to", "TIME", "to", "not after this time"))
+                text("--outcome", "task|skipped", "outcome", "filter by outcome"),
+                text("--from", "TIME", "from", "from this time"),
+                text("--to", "TIME", "to", "until this time"))
             .list("at", "kind", "outcome", "reason", "taskId", "status", "note"),
         preview(console),
         backfill(console),
@@ -127,7 +127,7 @@ public final class ScheduleCommands {
                 "backfill-stop",
                 "POST",
                 BACKFILLS + "/{ID}/stop",
-                "Make no further task; what was made stays")
+                "Stop a backfill; created tasks are kept")
             .with(NAME, inPath("ID")),
         new ApplyCommand(console));
   }
@@ -139,51 +139,50 @@ public final class ScheduleCommands {
                 "put",
                 "PUT",
                 SCHEDULE,
-                "Make a schedule, or replace all of it.",
+                "Create or replace a schedule.",
                 "",
-                "What is left out has its default; only a pause stays as it is.")
+                "Omitted options get their defaults. A paused schedule stays paused.")
             .with(NAME)
             .oneOf(
                 true,
-                text("--cron", "CRON", "cron", "such as \"0 9 * * MON-FRI\" or @hourly"),
-                text("--every", "DURATION", "every", "such as 90s"))
+                text("--cron", "CRON", "cron", "cron expression, e.g. \"0 9 * * MON-FRI\" or @hourly"),
+                text("--every", "DURATION", "every", "interval, e.g. 90s"))
             .with(RECURRENCE)
             .with(
-                text("--type", "TYPE", "type", "the type of its tasks").required(),
-                json("--payload", "payload", "of each task: any JSON, a file of it, or standard input"),
+                text("--type", "TYPE", "type", "task type").required(),
+                json("--payload", "payload", "payload of each task: JSON, @file, or - for standard input"),
                 text("--key", "KEY", "key", "business key of each task"),
                 number(
-                    "--priority", "0..9", "priority", "higher is more urgent. Default the type's"));
+                    "--priority", "0..9", "priority", "higher is more urgent. Default: from the type"));
     return TargetFields.addTo(put)
         .with(
-            json("--retry", "retry", "retry policy. Default the type's"),
+            json("--retry", "retry", "retry policy. Default: from the type"),
             text(
                 "--overlap",
                 "RULE",
                 "overlap",
-                "while an earlier task has not ended: skip, allow, queue or cancelPrevious."
-                    + " Default skip"),
+                "overlap policy: skip, allow, queue or cancelPrevious. Default: skip"),
             text(
                 "--catch-up",
                 "RULE",
                 "catchUp",
-                "what was missed: none, last or all. Default last"),
+                "catch-up policy for missed runs: none, last or all. Default: last"),
             number(
-                "--catch-up-limit", "N", "catchUpLimit", "most that are made up for. Default 100"),
+                "--catch-up-limit", "N", "catchUpLimit", "maximum catch-up runs. Default: 100"),
             text(
                 "--catch-up-window",
                 "DURATION",
                 "catchUpWindow",
-                "what is older is not made up for. Default 7d"),
+                "catch-up window. Default: 7d"),
             text(
-                "--jitter", "DURATION", "jitter", "each fire is late by up to this. Default 0s"),
-            number("--max-runs", "N", "maxRuns", "it is finished after so many tasks"),
+                "--jitter", "DURATION", "jitter", "random delay up to this. Default: 0s"),
+            number("--max-runs", "N", "maxRuns", "stop after this many runs"),
             number(
                 "--pause-after-failures",
                 "N",
                 "pauseAfterFailures",
-                "it is paused when so many tasks in a row have failed"),
-            flag("--paused", "paused", "it fires only after it was resumed"))
+                "pause after this many consecutive failures"),
+            flag("--paused", "paused", "create it paused"))
         .showing(ScheduleView::show);
   }
 
@@ -193,27 +192,27 @@ public final class ScheduleCommands {
             "preview",
             "POST",
             SCHEDULES + "/preview",
-            "Say in words what an expression means, and when it fires")
+            "Explain a cron expression and show its next runs")
         .with(
             argument(
                     "CRON",
                     "cron",
-                    "such as \"0 9 * * MON-FRI\"; in quotes, or the shell replaces the stars")
+                    "e.g. \"0 9 * * MON-FRI\" (quote it)")
                 .optional(),
-            text("--every", "DURATION", "every", "instead of CRON, such as 90s"))
+            text("--every", "DURATION", "every", "interval instead of CRON, e.g. 90s"))
         .with(RECURRENCE)
         .with(
-            number("--count", "N", "count", "so many times. Default 5"),
-            text("--from", "TIME", "from", "those after it. Default now"),
+            number("--count", "N", "count", "number of runs to show. Default: 5"),
+            text("--from", "TIME", "from", "show runs after this time. Default: now"),
             text(
                 "--name",
                 "NAME",
                 "name",
-                "the schedule's name, which an H in the expression is made from"))
+                "schedule name, used to resolve H"))
         .prepare(
             preview -> {
               if (preview.has("cron") == preview.has("every")) {
-                throw new CommandFailed("give either an expression in quotes, or --every");
+                throw new CommandFailed("specify a cron expression in quotes, or --every");
               }
             })
         .showing(ScheduleView::show);
@@ -225,22 +224,21 @@ public final class ScheduleCommands {
             "backfill",
             "POST",
             SCHEDULE + "/backfill",
-            "Make the tasks of a time in the past that has none, such as before it was made")
+            "Create tasks for past run times that have none")
         .with(
             NAME,
             text("--from", "TIME", "from", "from this time").required(),
-            text("--to", "TIME", "to", "up to this time, which must be past").required(),
+            text("--to", "TIME", "to", "until this time, which must be in the past").required(),
             text(
                 "--overlap",
                 "queue|allow",
                 "overlap",
-                "one after another, or all at once. Default queue"),
+                "sequential (queue) or concurrent (allow). Default: queue"),
             flag(
                 "--again",
                 "again",
-                "also times so long ago that nobody knows whether they had a task; they may run a"
-                    + " second time"),
-            flag("--dry-run", "dryRun", "only say how many it would be"))
+                "include times older than the run history; they may run twice"),
+            flag("--dry-run", "dryRun", "show how many tasks would be created"))
         .watching(BACKFILL);
   }
 
@@ -254,7 +252,7 @@ public final class ScheduleCommands {
         now.path("status").asString(""),
         done,
         times,
-        "%d of %d times, %d made, %d had a task, %d skipped"
+        "%d of %d run times: %d created, %d already existed, %d skipped"
             .formatted(done, times, made, existing, skipped));
   }
 

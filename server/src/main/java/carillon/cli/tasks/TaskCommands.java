@@ -27,20 +27,20 @@ public final class TaskCommands {
   private static final String TASK = "/v1/tasks/{ID}";
 
   private static final Field PAYLOAD =
-      json("--payload", "payload", "any JSON, a file of it, or standard input");
+      json("--payload", "payload", "JSON, @file, or - for standard input");
   private static final Field DUE =
-      text("--due", "TIME", "dueAt", "when, such as 2027-03-28T09:00:00+02:00");
+      text("--due", "TIME", "dueAt", "due time, e.g. 2027-03-28T09:00:00+02:00");
 
   private TaskCommands() {}
 
   public static CommandLine of(Console console) {
     return Operation.group(
         "task",
-        "Create, find and steer tasks",
+        "Create, list and manage tasks",
         create(console),
         edit(console),
         new Operation(
-                console, "get", "GET", TASK, "Show a task with its attempts and its history")
+                console, "get", "GET", TASK, "Show a task with its attempts and history")
             .with(inPath("ID"))
             .showing(TaskCommands::showTask),
         new Operation(
@@ -54,63 +54,63 @@ public final class TaskCommands {
             .showing(TaskCommands::showAttempts),
         list(console),
         cancel(console),
-        new Operation(console, "run", "POST", TASK + "/run", "Make a task due now")
+        new Operation(console, "run", "POST", TASK + "/run", "Run a pending task now")
             .with(inPath("ID")),
         new Operation(
                 console,
                 "redrive",
                 "POST",
                 TASK + "/redrive",
-                "Give a dead task a fresh budget of attempts")
+                "Redrive a dead task (resets its attempts)")
             .with(inPath("ID")));
   }
 
   private static Operation create(Console console) {
     Operation create =
         new Operation(console, "create", "POST", TASKS, "Create a task")
-            .with(argument("TYPE", "type", "its type; made on first use"), PAYLOAD)
+            .with(argument("TYPE", "type", "task type; created on first use"), PAYLOAD)
             .oneOf(
-                false, DUE, text("--in", "DURATION", "delay", "in how long, such as 30s"));
+                false, DUE, text("--in", "DURATION", "delay", "delay, e.g. 30s"));
     return TargetFields.addTo(create)
         .with(
-            text("--key", "KEY", "key", "business key, to find and cancel it by"),
-            number("--priority", "0..9", "priority", "higher is more urgent. Default 5"),
-            number("--max-attempts", "N", "retry.maxAttempts", "attempts before it is dead"),
-            text("--ttl", "DURATION", "ttl", "not started by then, it expires"),
+            text("--key", "KEY", "key", "business key, for lookup and cancel"),
+            number("--priority", "0..9", "priority", "higher is more urgent. Default: 5"),
+            number("--max-attempts", "N", "retry.maxAttempts", "maximum attempts"),
+            text("--ttl", "DURATION", "ttl", "expire the task if it has not started within this time"),
             text(
                 "--unique-for",
                 "DURATION",
                 "unique.for",
-                "no second task of this type and key within"),
+                "return the existing task of this type and key within this time"),
             text(
                 "--concurrency-key",
                 "KEY",
                 "concurrencyKey",
-                "one task with this key runs at a time"),
-            pairs("--metadata", "metadata", "shown and searchable; can be repeated"),
+                "run at most one task with this key at a time"),
+            pairs("--metadata", "metadata", "metadata, searchable; repeatable"),
             text(
                 "--on-complete",
                 "URL",
                 "onComplete.http.url",
-                "is called when it has completed"),
-            text("--on-dead", "URL", "onDead.http.url", "is called when it has died"),
+                "URL to call on completion"),
+            text("--on-dead", "URL", "onDead.http.url", "URL to call when it is dead-lettered"),
             idempotencyKey());
   }
 
   private static Operation edit(Console console) {
     Operation edit =
-        new Operation(console, "edit", "PATCH", TASK, "Change a task that waits or is dead")
+        new Operation(console, "edit", "PATCH", TASK, "Edit a pending or dead task")
             .with(inPath("ID"), PAYLOAD, DUE);
     return TargetFields.addTo(edit)
         .with(
             text("--key", "KEY", "key", "business key"),
             number("--priority", "0..9", "priority", "higher is more urgent"),
-            json("--retry", "retry", "retry policy, replaced as a whole"))
+            json("--retry", "retry", "retry policy; replaces the current one"))
         .prepare(
             patch -> {
               if (patch.isEmpty()) {
                 throw new CommandFailed(
-                    "give at least one of --payload, --due, --http, --pull, --discard, --key,"
+                    "specify at least one of --payload, --due, --http, --pull, --discard, --key,"
                         + " --priority and --retry");
               }
             });
@@ -119,20 +119,19 @@ public final class TaskCommands {
   private static Operation list(Console console) {
     return new Operation(console, "list", "GET", TASKS, "List tasks")
         .with(
-            text("--type", "TYPE", "type", ""),
-            text("--status", "STATUS", "status", "PENDING, RUNNING, COMPLETED, DEAD ..."),
+            text("--type", "TYPE", "type", "task type"),
+            text("--status", "STATUS", "status", "PENDING, RUNNING, COMPLETED, DEAD, CANCELLED or EXPIRED"),
             text("--key", "KEY", "key", "business key"),
             text(
                 "--schedule",
                 "NAME",
                 "schedule",
-                "made by this schedule; without those that it withdrew, and those whose fires are"
-                    + " forgotten"),
-            text("--due-after", "TIME", "dueAfter", ""),
-            text("--due-before", "TIME", "dueBefore", ""),
-            text("--error", "TEXT", "error", "its last error or answer contains this"))
+                "created by this schedule"),
+            text("--due-after", "TIME", "dueAfter", "due after this time"),
+            text("--due-before", "TIME", "dueBefore", "due before this time"),
+            text("--error", "TEXT", "error", "last error or response contains this text"))
         .list("id", "type", "key", "status", "dueAt", "attempt", "error")
-        .with(pairs("--metadata", "metadata", "can be repeated"));
+        .with(pairs("--metadata", "metadata", "metadata to match; repeatable"));
   }
 
   private static Operation cancel(Console console) {
@@ -143,16 +142,16 @@ public final class TaskCommands {
             "cancel",
             "POST",
             TASK + "/cancel",
-            "Cancel a task by id, or tasks by type and key");
+            "Cancel a task by ID, or tasks by type and key");
     return cancel
         .with(
             id,
-            text("--type", "TYPE", "type", ""),
+            text("--type", "TYPE", "type", "task type"),
             text("--key", "KEY", "key", "business key"))
         .prepare(
             filter -> {
               if (cancel.isGiven(id) != filter.isEmpty()) {
-                throw new CommandFailed("give either the ID of a task, or --type and --key");
+                throw new CommandFailed("specify a task ID, or --type and --key");
               }
             });
   }
