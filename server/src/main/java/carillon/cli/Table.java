@@ -1,10 +1,13 @@
 package carillon.cli;
 
 import carillon.cli.Console.Colour;
+import carillon.model.Durations;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.Set;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import tools.jackson.databind.JsonNode;
 
 /** Prints JSON for people: a list as aligned columns, an object as aligned lines. */
@@ -14,6 +17,24 @@ public final class Table {
 
   /** This column stands last, and half of what it says would say nothing. */
   private static final String SENTENCE = "note";
+
+  private static final Set<String> DURATIONS =
+      Set.of(
+          "base",
+          "catchUpWindow",
+          "duration",
+          "every",
+          "jitter",
+          "lag",
+          "leaseTimeout",
+          "max",
+          "maxAge",
+          "schedule",
+          "timeout",
+          "ttl");
+
+  private static final Set<String> TARGETS = Set.of("target", "onComplete", "onDead");
+  private static final Set<String> SETTINGS = Set.of("dst", "retry");
 
   private static final Pattern CAMEL = Pattern.compile("(?<=[a-z])(?=[A-Z])");
 
@@ -45,7 +66,7 @@ public final class Table {
     for (var field : object.properties()) {
       if (!isTable(field.getValue()) && !field.getValue().isNull()) {
         String name = heading(field.getKey());
-        String value = cell(field.getValue());
+        String value = detail(field.getKey(), field.getValue());
         console
             .out()
             .println(
@@ -70,7 +91,7 @@ public final class Table {
     }
     List<List<String>> rows = new ArrayList<>();
     for (JsonNode item : items) {
-      rows.add(columns.stream().map(column -> shortened(column, cell(item.path(column)))).toList());
+      rows.add(columns.stream().map(column -> shortened(column, cell(item, column))).toList());
     }
     int[] widths = new int[columns.size()];
     for (int column = 0; column < widths.length; column++) {
@@ -120,10 +141,50 @@ public final class Table {
     return columns;
   }
 
-  private static String cell(JsonNode value) {
+  /** The value of a column, as short as it can be understood. */
+  private static String cell(JsonNode item, String column) {
+    JsonNode value = item.path(column);
+    if (column.equals("error") && value.path("status").isNumber()) {
+      String response = item.path("output").asString("");
+      String reason = response.isEmpty() ? value.path("message").asString("") : response;
+      return Text.visible("HTTP " + value.path("status").asString() + ": " + reason);
+    }
+    if (column.equals("target") && value.path("http").isObject()) {
+      return Text.visible(
+          value.path("http").path("method").asString("POST")
+              + " "
+              + value.path("http").path("url").asString(""));
+    }
+    if (column.equals("types") && value.isArray() && value.isEmpty()) {
+      return "all";
+    }
+    return detail(column, value);
+  }
+
+  private static String detail(String name, JsonNode value) {
     if (value.isMissingNode() || value.isNull()) {
       return "-";
     }
+    if (DURATIONS.contains(name) && value.isString()) {
+      return Text.visible(
+          Durations.parse(value.asString()).map(Durations::format).orElse(value.asString()));
+    }
+    if (name.equals("error") && value.path("message").isString()) {
+      return Text.visible(value.path("message").asString());
+    }
+    if (TARGETS.contains(name) && value.isObject() && value.size() == 1) {
+      var target = value.properties().iterator().next();
+      return target.getValue().isEmpty() ? Text.visible(target.getKey()) : visible(value);
+    }
+    if (SETTINGS.contains(name) && value.isObject()) {
+      return value.properties().stream()
+          .map(field -> heading(field.getKey()) + " " + detail(field.getKey(), field.getValue()))
+          .collect(Collectors.joining(", "));
+    }
+    return visible(value);
+  }
+
+  private static String visible(JsonNode value) {
     return Text.visible(value.isValueNode() ? value.asString() : value.toString());
   }
 

@@ -457,6 +457,43 @@ class CommandsTest {
   }
 
   @Test
+  void values_are_shown_as_people_read_them() {
+    api.answering(
+            200,
+            """
+            {"items": [{"id": "1", "status": "DEAD", "output": "smtp relay down",
+              "error": {"kind": "status", "cause": "target_failed", "message": "HTTP 503 from target", "status": 503}}]}
+            """)
+        .answering(200, "{\"items\": [{\"id\": \"k\", \"types\": []}]}")
+        .answering(
+            200,
+            """
+            {"items": [
+              {"name": "a", "timeout": "PT10M", "target": {"pull": {}}},
+              {"name": "b", "timeout": "PT0.011S", "target": {"http": {"url": "http://x", "method": "PUT"}}}]}
+            """)
+        .answering(
+            200,
+            """
+            {"name": "n", "every": "PT168H", "dst": {"gap": "shift", "overlap": "first"},
+             "retry": {"maxAttempts": 3, "base": "PT1S", "jitter": "full"}, "payload": {"every": "PT1S"}}
+            """);
+
+    type("task list");
+    assertThat(out()).contains("HTTP 503: smtp relay down");
+    type("key list");
+    assertThat(out()).contains("all");
+    type("type list");
+    assertThat(out()).contains("10m      pull").contains("11ms     PUT http://x");
+    type("schedule get n");
+    assertThat(out())
+        .contains("every    7d\n")
+        .contains("dst      gap shift, overlap first\n")
+        .contains("retry    max attempts 3, base 1s, jitter full\n")
+        .contains("payload  {\"every\":\"PT1S\"}\n");
+  }
+
+  @Test
   void an_empty_list_says_so() {
     api.answering(200, "{\"items\": []}");
 
@@ -501,7 +538,7 @@ class CommandsTest {
         .isEqualTo(
             """
             ATTEMPT  BY  STARTED AT  DURATION  OUTCOME  STATUS  FAILURE  CAUSE          ERROR
-            2        n   S           PT1S      DEAD     500     status   target_failed  m
+            2        n   S           1s        DEAD     500     status   target_failed  m
             next page: --cursor c
             """);
   }

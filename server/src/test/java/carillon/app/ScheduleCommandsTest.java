@@ -228,9 +228,9 @@ class ScheduleCommandsTest {
     assertThat(terminal.out())
         .isEqualTo(
             """
-            NAME  TYPE  STATUS  FIRES      TIMEZONE  NEXT RUN
+            NAME  TYPE  STATUS  SCHEDULE   TIMEZONE  NEXT RUN
             a     t     ACTIVE  0 9 * * *  UTC       T
-            b     t     PAUSED  PT1M30S    UTC       -
+            b     t     PAUSED  90s        UTC       -
             """);
   }
 

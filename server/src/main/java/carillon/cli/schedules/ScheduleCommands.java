@@ -264,10 +264,10 @@ public final class ScheduleCommands {
       for (String field : List.of("name", "type", "status", "timezone")) {
         line.set(field, schedule.path(field));
       }
-      line.set("fires", schedule.path(schedule.hasNonNull("cron") ? "cron" : "every"));
+      line.set("schedule", schedule.path(schedule.hasNonNull("cron") ? "cron" : "every"));
       line.set("nextRun", schedule.path("nextRun").path("at"));
     }
     list.set("nextCursor", answer.path("nextCursor"));
-    new Table(console).list(list, "name", "type", "status", "fires", "timezone", "nextRun");
+    new Table(console).list(list, "name", "type", "status", "schedule", "timezone", "nextRun");
   }
 }
