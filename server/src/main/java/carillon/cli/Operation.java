@@ -1,6 +1,7 @@
 package carillon.cli;
 
 import carillon.client.Carillon;
+import carillon.client.CarillonException;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -9,6 +10,8 @@ import java.util.StringJoiner;
 import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Model.ArgGroupSpec;
@@ -21,6 +24,8 @@ import tools.jackson.databind.node.ObjectNode;
 public final class Operation extends ApiCommand {
 
   private static final int MAX_EMPTY_PAGES = 200;
+
+  private static final Pattern PARAMETER = Pattern.compile("^the parameter ([A-Za-z]+): ");
 
   private static final Field LIMIT =
       Field.number("--limit", "N", "limit", "page size, 1 to 1000. Default: 100");
@@ -150,7 +155,44 @@ public final class Operation extends ApiCommand {
   protected JsonNode ask(Carillon carillon) {
     ObjectNode request = request();
     preparation.accept(request);
-    return caller.call(carillon, console, () -> send(carillon, request));
+    try {
+      return caller.call(carillon, console, () -> send(carillon, request));
+    } catch (CarillonException e) {
+      throw switch (e.status()) {
+        case 400, 422 -> new CommandFailed(withOptionNames(e));
+        default -> e;
+      };
+    }
+  }
+
+  /** The server names a field by its JSON pointer or as a parameter; the user typed an option. */
+  private String withOptionNames(CarillonException e) {
+    String message = String.valueOf(e.getMessage());
+    for (CarillonException.Problem problem : e.errors()) {
+      String option = optionFor(problem.pointer());
+      if (!option.equals(problem.pointer())) {
+        message =
+            Pattern.compile("(?<![^ ])" + Pattern.quote(problem.pointer()) + ":? ")
+                .matcher(message)
+                .replaceAll(Matcher.quoteReplacement(option + ": "));
+      }
+    }
+    return PARAMETER
+        .matcher(message)
+        .replaceFirst(
+            match -> Matcher.quoteReplacement(optionFor("/" + match.group(1)) + ": "));
+  }
+
+  /** The option of the field, or of the object that contains it; otherwise the pointer itself. */
+  private String optionFor(String pointer) {
+    for (Field field : fields.keySet()) {
+      String prefix = "/" + field.path().replace('.', '/');
+      boolean isSame = pointer.equals(prefix);
+      if (!field.path().isEmpty() && (isSame || pointer.startsWith(prefix + "/"))) {
+        return field.name() + (isSame ? "" : " " + pointer.substring(prefix.length()));
+      }
+    }
+    return pointer;
   }
 
   @Override

@@ -415,6 +415,37 @@ class CommandsTest {
     assertThat(err()).isEqualTo("carillon: /a: is bad\n");
   }
 
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "task create t --in x        | /delay           | --in: is bad",
+        "task create t --http x      | /target/http/url | --http: is bad",
+        "task create t --payload [1] | /payload/0       | --payload /0: is bad",
+        "task create t               | /type            | TYPE: is bad",
+        "task create t               | /unique/for      | --unique-for: is bad",
+        "task create t               | /other           | /other: is bad",
+      })
+  void an_error_of_the_api_names_the_option(String line, String pointer, String expected) {
+    api.answering(
+        422,
+        "{\"detail\": \"%s: is bad\", \"errors\": [{\"pointer\": \"%s\", \"message\": \"is bad\"}]}"
+            .formatted(pointer, pointer));
+
+    assertThat(type(line)).isEqualTo(2);
+
+    assertThat(err()).isEqualTo("carillon: " + expected + "\n");
+  }
+
+  @Test
+  void an_error_of_a_filter_names_the_option() {
+    api.answering(400, "{\"detail\": \"the parameter dueAfter: is no time\"}");
+
+    assertThat(type("task list --due-after x")).isEqualTo(2);
+
+    assertThat(err()).isEqualTo("carillon: --due-after: is no time\n");
+  }
+
   @Test
   void a_server_that_is_not_there_is_one_line() {
     api.close();
