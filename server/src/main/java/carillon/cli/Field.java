@@ -11,6 +11,7 @@ import picocli.CommandLine.Model.PositionalParamSpec;
  * An option or argument of a command, and the field of the request that it fills.
  *
  * @param names of an option; empty for an argument
+ * @param choices the values of a {@link Kind#CHOICE}
  * @param path the field, with a dot before each level of nesting, such as {@code retry.maxAttempts}
  */
 public record Field(
@@ -19,11 +20,14 @@ public record Field(
     String label,
     String path,
     String description,
-    boolean isRequired) {
+    boolean isRequired,
+    List<String> choices) {
 
   /** What a value looks like. */
   public enum Kind {
     TEXT,
+    /** One of several names. */
+    CHOICE,
     NUMBER,
     FLAG,
     /** A flag that stands for an empty object. */
@@ -42,13 +46,33 @@ public record Field(
 
   public Field {
     names = List.copyOf(names);
+    choices = List.copyOf(choices);
   }
 
   /**
-   * @param names one or more, with a blank between them
+   * A text option.
+   *
+   * @param names one or more, separated by spaces
    */
   public static Field text(String names, String label, String path, String description) {
     return option(Kind.TEXT, names, label, path, description);
+  }
+
+  /** A text that is one of these names, in any case. */
+  public static Field choice(String names, String label, String path, List<String> choices) {
+    return new Field(
+        Kind.CHOICE,
+        Arrays.asList(names.split(" ")),
+        label,
+        path,
+        alternatives(choices),
+        false,
+        choices);
+  }
+
+  /** The names as "A, B or C". */
+  static String alternatives(List<String> names) {
+    return String.join(", ", names.subList(0, names.size() - 1)) + " or " + names.getLast();
   }
 
   public static Field number(String names, String label, String path, String description) {
@@ -86,29 +110,30 @@ public record Field(
 
   /** An argument that fills {@code {LABEL}} in the path of the request. */
   public static Field inPath(String label) {
-    return new Field(Kind.IN_PATH, List.of(), label, "", "", true);
+    return new Field(Kind.IN_PATH, List.of(), label, "", "", true, List.of());
   }
 
   public static Field argument(String label, String path, String description) {
-    return new Field(Kind.TEXT, List.of(), label, path, description, true);
+    return new Field(Kind.TEXT, List.of(), label, path, description, true, List.of());
   }
 
   /** An optional argument that is the whole request; options override its fields. */
   public static Field whole(String description) {
-    return new Field(Kind.JSON, List.of(), JSON_LABEL, "", description, false);
+    return new Field(Kind.JSON, List.of(), JSON_LABEL, "", description, false, List.of());
   }
 
   private static Field option(
       Kind kind, String names, String label, String path, String description) {
-    return new Field(kind, Arrays.asList(names.split(" ")), label, path, description, false);
+    return new Field(
+        kind, Arrays.asList(names.split(" ")), label, path, description, false, List.of());
   }
 
   public Field required() {
-    return new Field(kind, names, label, path, description, true);
+    return new Field(kind, names, label, path, description, true, choices);
   }
 
   public Field optional() {
-    return new Field(kind, names, label, path, description, false);
+    return new Field(kind, names, label, path, description, false, choices);
   }
 
   boolean isOption() {
@@ -124,23 +149,30 @@ public record Field(
    * @param index of an argument, counted from 0
    */
   ArgSpec spec(int index) {
-    ArgSpec.Builder<?> spec =
-        isOption()
-            ? OptionSpec.builder(names.toArray(String[]::new)).required(isRequired)
-            : PositionalParamSpec.builder()
-                .index(String.valueOf(index))
-                .arity(isRequired ? "1" : "0..1");
-    spec.description(description);
+    if (!isOption()) {
+      return PositionalParamSpec.builder()
+          .index(String.valueOf(index))
+          .required(isRequired)
+          .arity(isRequired ? "1" : "0..1")
+          .type(String.class)
+          .paramLabel(label)
+          .description(description)
+          .build();
+    }
+    OptionSpec.Builder option =
+        OptionSpec.builder(names.toArray(String[]::new))
+            .required(isRequired)
+            .description(description);
     if (!label.isEmpty()) {
-      spec.paramLabel(label);
+      option.paramLabel(label);
     }
     switch (kind) {
-      case TEXT, JSON, IN_PATH, IDEMPOTENCY_KEY -> spec.type(String.class);
-      case NUMBER -> spec.type(Integer.class);
-      case FLAG, EMPTY -> spec.type(boolean.class);
-      case PAIRS -> spec.type(Map.class).auxiliaryTypes(String.class, String.class);
-      case LIST -> spec.type(List.class).auxiliaryTypes(String.class).splitRegex(",");
+      case NUMBER -> option.type(Integer.class);
+      case FLAG, EMPTY -> option.type(boolean.class);
+      case PAIRS -> option.type(Map.class).auxiliaryTypes(String.class, String.class);
+      case LIST -> option.type(List.class).auxiliaryTypes(String.class).splitRegex(",");
+      default -> option.type(String.class);
     }
-    return spec.build();
+    return option.build();
   }
 }

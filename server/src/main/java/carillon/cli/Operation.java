@@ -306,6 +306,7 @@ public final class Operation extends ApiCommand {
     }
     return switch (field.kind()) {
       case JSON -> readJson(field.name(), (String) given);
+      case CHOICE -> JSON.valueToTree(chosen(field, (String) given));
       case EMPTY -> JSON.createObjectNode();
       case PAIRS -> {
         ((Map<?, ?>) given).keySet().forEach(name -> refuseEmpty(field.name() + ": the name", name));
@@ -320,6 +321,21 @@ public final class Operation extends ApiCommand {
         yield JSON.valueToTree(given);
       }
     };
+  }
+
+  private static String chosen(Field field, String given) {
+    return field.choices().stream()
+        .filter(given::equalsIgnoreCase)
+        .findFirst()
+        .orElseThrow(
+            () ->
+                new CommandFailed(
+                    "unknown "
+                        + field.path()
+                        + " "
+                        + given
+                        + ". Use "
+                        + Field.alternatives(field.choices())));
   }
 
   /** An empty value is a variable of a script that was not set, and could mean everything. */

@@ -83,6 +83,8 @@ class CommandsTest {
         "task list --statsu DEAD     | unknown option \"--statsu\"; did you mean --status?",
         "task list --limit x         | Invalid value for option '--limit': 'x' is not an int; see"
             + " carillon task list --help",
+        "task list --status FAILED   | unknown status FAILED. Use PENDING, RUNNING, COMPLETED, DEAD,"
+            + " CANCELLED or EXPIRED",
         "task create t --payload {   | --payload is not JSON (line 1): Unexpected end-of-input",
         "task create t --payload @no | --payload: @no cannot be read: no such file",
         "task create t --method GET  | --method, --header, --secret-header and --timeout need"
@@ -211,6 +213,9 @@ class CommandsTest {
             + "      |",
         "task list --type a&b --status DEAD --limit 5 | GET"
             + " /v1/tasks?type=a%26b&status=DEAD&limit=5     |",
+        "task list --status dead               | GET /v1/tasks?status=DEAD |",
+        "task create t --delay 5s              | POST /v1/tasks | {\"type\":\"t\",\"delay\":\"5s\"}",
+        "task edit 1 --due-at D                | PATCH /v1/tasks/1 | {\"dueAt\":\"D\"}",
         "task list --metadata a=b --metadata c=d | GET /v1/tasks?metadata.a=b&metadata.c=d         "
             + "      |",
         "task cancel 1                         | POST /v1/tasks/1/cancel                           "

@@ -70,6 +70,7 @@ class ScheduleCommandsTest {
         "resume n                 | POST /v1/schedules/n/resume |",
         "trigger n                | POST /v1/schedules/n/trigger |",
         "trigger n --payload null | POST /v1/schedules/n/trigger | {\"payload\":null}",
+        "runs n                   | GET /v1/schedules/n/fires |",
         "fires n --outcome skipped --from A --to B --limit 2 |"
             + " GET /v1/schedules/n/fires?outcome=skipped&from=A&to=B&limit=2 |",
         "preview *_*_*_*_* --count 3 --from A --name n | POST /v1/schedules/preview |"
@@ -126,13 +127,13 @@ class ScheduleCommandsTest {
       strings = {
         "",
         "put",
-        "show",
+        "get",
         "list",
         "delete",
         "pause",
         "resume",
         "trigger",
-        "fires",
+        "runs",
         "preview",
         "backfill",
         "backfills",

@@ -61,8 +61,8 @@ public final class ScheduleCommands {
         "schedule",
         "Manage recurring schedules",
         put(console),
-        new Operation(console, "show", "GET", SCHEDULE, "Show a schedule and its next runs")
-            .aliases("get")
+        new Operation(console, "get", "GET", SCHEDULE, "Show a schedule and its next runs")
+            .aliases("show")
             .with(NAME)
             .showing(ScheduleView::show),
         new Operation(console, "list", "GET", SCHEDULES, "List schedules")
@@ -102,10 +102,11 @@ public final class ScheduleCommands {
                 idempotencyKey()),
         new Operation(
                 console,
-                "fires",
+                "runs",
                 "GET",
                 SCHEDULE + "/fires",
                 "List past runs, newest first, with the task or the reason it was skipped")
+            .aliases("fires")
             .with(
                 NAME,
                 text("--outcome", "task|skipped", "outcome", "filter by outcome"),

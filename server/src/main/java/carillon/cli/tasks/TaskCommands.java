@@ -1,6 +1,7 @@
 package carillon.cli.tasks;
 
 import static carillon.cli.Field.argument;
+import static carillon.cli.Field.choice;
 import static carillon.cli.Field.idempotencyKey;
 import static carillon.cli.Field.inPath;
 import static carillon.cli.Field.json;
@@ -15,6 +16,9 @@ import carillon.cli.Field;
 import carillon.cli.Operation;
 import carillon.cli.Table;
 import carillon.cli.TargetFields;
+import carillon.model.task.TaskState;
+import java.util.Arrays;
+import java.util.List;
 import picocli.CommandLine;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.node.ArrayNode;
@@ -29,7 +33,10 @@ public final class TaskCommands {
   private static final Field PAYLOAD =
       json("--payload", "payload", "JSON, @file, or - for standard input");
   private static final Field DUE =
-      text("--due", "TIME", "dueAt", "due time, e.g. 2027-03-28T09:00:00+02:00");
+      text("--due --due-at", "TIME", "dueAt", "due time, e.g. 2027-03-28T09:00:00+02:00");
+
+  private static final List<String> STATES =
+      Arrays.stream(TaskState.values()).map(TaskState::name).toList();
 
   private TaskCommands() {}
 
@@ -70,7 +77,7 @@ public final class TaskCommands {
         new Operation(console, "create", "POST", TASKS, "Create a task")
             .with(argument("TYPE", "type", "task type; created on first use"), PAYLOAD)
             .oneOf(
-                false, DUE, text("--in", "DURATION", "delay", "delay, e.g. 30s"));
+                false, DUE, text("--in --delay", "DURATION", "delay", "delay, e.g. 30s"));
     return TargetFields.addTo(create)
         .with(
             text("--key", "KEY", "key", "business key, for lookup and cancel"),
@@ -120,7 +127,7 @@ public final class TaskCommands {
     return new Operation(console, "list", "GET", TASKS, "List tasks")
         .with(
             text("--type", "TYPE", "type", "task type"),
-            text("--status", "STATUS", "status", "PENDING, RUNNING, COMPLETED, DEAD, CANCELLED or EXPIRED"),
+            choice("--status", "STATUS", "status", STATES),
             text("--key", "KEY", "key", "business key"),
             text(
                 "--schedule",
