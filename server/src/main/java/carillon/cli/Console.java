@@ -5,6 +5,7 @@ import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.Map;
+import java.util.Scanner;
 
 /**
  * Where a command runs: its streams, variables and directory. A value, so that tests run commands
@@ -48,6 +49,18 @@ public record Console(
         System.getenv(),
         Path.of("").toAbsolutePath(),
         terminal != null && terminal.isTerminal());
+  }
+
+  /** Asks before something is lost. Scripts are not asked: there is nobody to answer. */
+  public boolean confirms(String question) {
+    if (!isTerminal) {
+      return true;
+    }
+    err.print(question + " [y/N] ");
+    err.flush();
+    Scanner scanner = new Scanner(in, StandardCharsets.UTF_8);
+    String answer = scanner.hasNextLine() ? scanner.nextLine().strip() : "";
+    return answer.equalsIgnoreCase("y") || answer.equalsIgnoreCase("yes");
   }
 
   /** See no-color.org. */

@@ -17,6 +17,7 @@ import picocli.CommandLine;
 import picocli.CommandLine.Model.ArgGroupSpec;
 import picocli.CommandLine.Model.ArgSpec;
 import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Model.OptionSpec;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.node.ObjectNode;
 
@@ -120,6 +121,24 @@ public final class Operation extends ApiCommand {
   public Operation prepare(Consumer<ObjectNode> step) {
     preparation = preparation.andThen(step);
     return this;
+  }
+
+  /**
+   * Asks on a terminal before the request is sent, unless {@code --yes} is given.
+   *
+   * @param question with {@code {LABEL}} for an argument
+   */
+  public Operation confirming(String question) {
+    OptionSpec yes =
+        OptionSpec.builder("--yes").type(boolean.class).description("do not ask").build();
+    spec.addOption(yes);
+    return prepare(
+        request -> {
+          boolean isDryRun = request.path("dryRun").asBoolean(false);
+          if (!isDryRun && !yes.<Boolean>getValue() && !console.confirms(expanded(question))) {
+            throw new CommandFailed("cancelled; nothing was changed");
+          }
+        });
   }
 
   public Operation calling(Caller replacement) {

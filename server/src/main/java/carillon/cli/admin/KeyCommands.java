@@ -36,6 +36,7 @@ public final class KeyCommands {
         new Operation(console, "list", "GET", KEYS, "List keys (without secrets)")
             .list("id", "name", "role", "types", "createdAt"),
         new Operation(console, "revoke", "DELETE", KEYS + "/{ID}", "Revoke a key")
-            .with(inPath("ID")));
+            .with(inPath("ID"))
+            .confirming("Revoke key {ID}?"));
   }
 }

@@ -73,6 +73,7 @@ public final class DeadLetterCommands {
                     "POST",
                     DEAD_LETTERS + "/purge",
                     "Permanently delete dead letters"))
+            .confirming("Permanently delete the matching dead letters?")
             .calling(DeadLetterCommands::purge),
         new RestoreCommand(console));
   }

@@ -51,6 +51,9 @@ final class ApplyCommand extends ApiCommand {
   @Option(names = "--dry-run", description = "show what would change")
   private boolean dryRun;
 
+  @Option(names = "--yes", description = "with --prune: do not ask before deleting")
+  private boolean yes;
+
   ApplyCommand(Console console) {
     super(console);
   }
@@ -72,6 +75,13 @@ final class ApplyCommand extends ApiCommand {
           .filter(schedule -> !wanted.containsKey(schedule.path("name").asString()))
           .map(Step::removal)
           .forEach(plan::add);
+    }
+    long removals = plan.stream().filter(step -> step.kind() == Step.Kind.REMOVED).count();
+    if (removals > 0
+        && !dryRun
+        && !yes
+        && !console.confirms("Delete " + removals + " schedules that are not in the file?")) {
+      throw new CommandFailed("cancelled; nothing was changed");
     }
     return Step.json(dryRun, dryRun ? plan : carryOut(carillon, plan));
   }

@@ -75,6 +75,7 @@ public final class ScheduleCommands {
                 SCHEDULE,
                 "Delete a schedule. Planned tasks are cancelled; running tasks continue")
             .with(NAME)
+            .confirming("Delete schedule {NAME} and cancel its planned tasks?")
             .showing(ScheduleView::show),
         new Operation(
                 console,
