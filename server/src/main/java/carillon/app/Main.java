@@ -15,6 +15,7 @@ import carillon.client.CarillonException;
 import carillon.model.Suggestion;
 import java.io.PrintWriter;
 import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Set;
@@ -34,6 +35,7 @@ import picocli.CommandLine.UnmatchedArgumentException;
     synopsisSubcommandLabel = "COMMAND",
     footer = {
       "",
+      "Run carillon help COMMAND for the options of a command.",
       "Exit codes: 0 success, 1 not found or conflict, 2 usage or other error."
     })
 public final class Main {
@@ -58,6 +60,7 @@ public final class Main {
     commands.put("key", () -> KeyCommands.of(console));
     commands.put("audit", () -> AuditCommand.of(console));
     commands.put("top", () -> new CommandLine(new TopCommand(console)));
+    commands.put("completion", () -> new CommandLine(new CompletionCommand(console)));
   }
 
   public static void main(String[] args) {
@@ -76,9 +79,21 @@ public final class Main {
   }
 
   private int run(String[] args) {
+    return args.length > 0 && args[0].equals("help") ? runHelp(args) : runCommand(args);
+  }
+
+  /** {@code help task list} is {@code task list --help}. */
+  private int runHelp(String[] args) {
+    String[] shifted = Arrays.copyOfRange(args, 1, args.length + 1);
+    shifted[args.length - 1] = "--help";
+    return runCommand(shifted);
+  }
+
+  private int runCommand(String[] args) {
     CommandLine root = new CommandLine(this);
     Supplier<CommandLine> named = args.length == 0 ? null : commands.get(args[0]);
-    if (named != null) { // the annotations of the other commands would only take time
+    // One command starts faster without the annotations of the others; completion needs them all.
+    if (named != null && !args[0].equals("completion")) {
       root.addSubcommand(args[0], named.get());
     } else {
       commands.forEach((name, command) -> root.addSubcommand(name, command.get()));

@@ -75,6 +75,7 @@ class CommandsTest {
       value = {
         "tsak                        | unknown command \"tsak\"; did you mean task?",
         "--verison                   | unknown option \"--verison\"; did you mean --version?",
+        "completion csh              | unknown shell csh. Use bash, zsh or fish",
         "task                        | Missing required subcommand; see carillon task --help",
         "task lst                    | unknown command \"lst\"; did you mean list?",
         "task get                    | Missing required parameter: 'ID'; see carillon task get"
@@ -147,6 +148,10 @@ class CommandsTest {
   @ValueSource(
       strings = {
         "--help",
+        "help",
+        "help task",
+        "help task create",
+        "completion --help",
         "server --help",
         "migrate --help",
         "task --help",
@@ -185,6 +190,19 @@ class CommandsTest {
     assertThat(type(line)).isZero();
 
     assertThat(out()).startsWith("Usage: carillon");
+    assertThat(err()).isEmpty();
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "bash, function _picocli_carillon_task_create",
+    "zsh, bashcompinit",
+    "fish, __fish_seen_subcommand_from task; and __fish_seen_subcommand_from create' -l payload -r"
+  })
+  void a_shell_gets_a_completion_script(String shell, String expected) {
+    assertThat(type("completion " + shell)).isZero();
+
+    assertThat(out()).contains(expected);
     assertThat(err()).isEmpty();
   }
 
@@ -679,6 +697,31 @@ class CommandsTest {
         .hasSize(3)
         .extracting(FakeApi.Asked::body)
         .containsOnly("{\"type\":\"t\"}");
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "dead-letter purge --type t",
+        "type delete t",
+        "key revoke 7",
+        "schedule delete n",
+      })
+  void a_terminal_is_asked_before_anything_is_deleted(String line) {
+    api.answering(200, "{}");
+    isTerminal = true;
+
+    input = "n\n";
+    assertThat(type(line)).isEqualTo(2);
+    assertThat(err()).contains("? [y/N] ").endsWith("carillon: cancelled; nothing was changed\n");
+    input = "";
+    assertThat(type(line)).isEqualTo(2);
+    assertThat(api.asked()).isEmpty();
+
+    input = "y\n";
+    assertThat(type(line)).isZero();
+    assertThat(type(line + " --yes")).isZero();
+    assertThat(api.asked()).hasSize(2);
   }
 
   @Test
