@@ -40,17 +40,17 @@ public final class Carillon implements AutoCloseable {
   private static final Duration RETRY_FOR = Duration.ofSeconds(30);
 
   private final Connection connection;
-  private final Senders senders;
+  private final SenderThreads senders;
   private final JsonMapper mapper;
   private final Duration retryFor;
-  private final Gatherer gatherer;
+  private final EnqueueBatcher batcher;
 
-  private Carillon(Connection connection, Senders senders, JsonMapper mapper, Duration retryFor) {
+  private Carillon(Connection connection, SenderThreads senders, JsonMapper mapper, Duration retryFor) {
     this.connection = connection;
     this.senders = senders;
     this.mapper = mapper;
     this.retryFor = retryFor;
-    this.gatherer = new Gatherer(senders, this::create, this::createAll);
+    this.batcher = new EnqueueBatcher(senders, this::create, this::createAll);
   }
 
   /**
@@ -67,7 +67,7 @@ public final class Carillon implements AutoCloseable {
   /** Prepares to call a server, like {@link #connect(String, String)}. */
   public static Carillon connect(URI url, String key) {
     return new Carillon(
-        Connection.to(url, key), new Senders(), JsonMapper.builder().build(), RETRY_FOR);
+        Connection.to(url, key), new SenderThreads(), JsonMapper.builder().build(), RETRY_FOR);
   }
 
   /** The same connection acting on another tenant, which only an admin key may. */
@@ -100,10 +100,10 @@ public final class Carillon implements AutoCloseable {
    *
    * @throws CarillonException if it does not answer within this time
    */
-  public boolean isReady(Duration patience) {
+  public boolean isReady(Duration timeout) {
     try {
       connection.send(
-          connection.request("GET", "/health/ready", null).timeout(patience), "text/plain");
+          connection.request("GET", "/health/ready", null).timeout(timeout), "text/plain");
       return true;
     } catch (CarillonException e) {
       if (e.status() == CarillonException.NO_ANSWER) {
@@ -124,7 +124,7 @@ public final class Carillon implements AutoCloseable {
    * future runs in the common pool, and may create tasks in turn.
    */
   public CompletableFuture<CreatedTask> enqueueAsync(NewTask task) {
-    return gatherer.add(task, task.json(mapper));
+    return batcher.add(task, task.json(mapper));
   }
 
   /** Creates up to 100,000 tasks, all or none; their ids in the same order. */

@@ -172,7 +172,7 @@ final class HeldTask implements TaskContext {
     return isFirst;
   }
 
-  void tellSource(TaskSource.Ending ending) {
+  void notifySource(TaskSource.Ending ending) {
     ended.accept(ending);
   }
 

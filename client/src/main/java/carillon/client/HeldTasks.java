@@ -16,7 +16,7 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /** The tasks that a worker holds: takes them from the source and runs a handler for each. */
-final class HeldTasks implements TaskSource.Sink, LeaseRenewer.Finder {
+final class HeldTasks implements TaskSource.Sink, LeaseRenewer.Observer {
 
   private final Carillon carillon;
   private final Worker.Settings settings;
@@ -82,11 +82,11 @@ final class HeldTasks implements TaskSource.Sink, LeaseRenewer.Finder {
   }
 
   @Override
-  public synchronized int awaitRoom(Duration patience) throws InterruptedException {
+  public synchronized int awaitRoom(Duration timeout) throws InterruptedException {
     int spare = settings.prefetch() - settings.concurrency();
     int worthIt = Math.max(1, Math.min(spare, settings.prefetch() / 4));
-    long end = System.nanoTime() + patience.toNanos();
-    for (long left = patience.toNanos(); left > 0; left = end - System.nanoTime()) {
+    long end = System.nanoTime() + timeout.toNanos();
+    for (long left = timeout.toNanos(); left > 0; left = end - System.nanoTime()) {
       if (isStopping || room() >= worthIt) {
         return room();
       }
@@ -238,7 +238,7 @@ final class HeldTasks implements TaskSource.Sink, LeaseRenewer.Finder {
       notifyAll();
     }
     try {
-      one.tellSource(ending);
+      one.notifySource(ending);
     } catch (RuntimeException e) {
       listener.callFailed(e);
     }
@@ -275,9 +275,9 @@ final class HeldTasks implements TaskSource.Sink, LeaseRenewer.Finder {
   }
 
   /** Waits for handlers; false if some still run when the time is over. */
-  synchronized boolean awaitHandlers(Duration patience) throws InterruptedException {
-    long end = System.nanoTime() + patience.toNanos();
-    for (long left = patience.toNanos(); started > 0 && left > 0; left = end - System.nanoTime()) {
+  synchronized boolean awaitHandlers(Duration timeout) throws InterruptedException {
+    long end = System.nanoTime() + timeout.toNanos();
+    for (long left = timeout.toNanos(); started > 0 && left > 0; left = end - System.nanoTime()) {
       TimeUnit.NANOSECONDS.timedWait(this, left);
     }
     return started == 0;
@@ -288,11 +288,11 @@ final class HeldTasks implements TaskSource.Sink, LeaseRenewer.Finder {
   }
 
   /** Gives back what handlers did not finish, and says all that is to be said. */
-  void close(Duration patience) {
+  void close(Duration timeout) {
     for (HeldTask one : List.copyOf(held.values())) {
       settle(one, Report.released("the worker stopped before it was done"), Duration.ZERO);
     }
-    reporter.close(patience);
+    reporter.close(timeout);
   }
 
   /** For messages about it. */

@@ -23,15 +23,15 @@ final class LeaseRenewer {
   /** The server reads 1 MiB. */
   private static final int BATCH_CHARS = 256 << 10;
 
-  private static final Duration SHORTEST_TICK = Duration.ofMillis(20);
-  private static final Duration LONGEST_TICK = Duration.ofMillis(250);
-  private static final Duration SHORTEST_CALL = Duration.ofSeconds(2);
+  private static final Duration MIN_TICK = Duration.ofMillis(20);
+  private static final Duration MAX_TICK = Duration.ofMillis(250);
+  private static final Duration MIN_CALL_TIMEOUT = Duration.ofSeconds(2);
 
   /** A lease to renew, and what is said with it. */
   private record Due(HeldTask held, ObjectNode json, @Nullable String progress) {}
 
-  /** What a keeper finds out about a task. */
-  interface Finder {
+  /** What a renewer finds out about a task. */
+  interface Observer {
 
     /** Somebody asked to cancel it. */
     void cancelled(HeldTask held);
@@ -43,7 +43,7 @@ final class LeaseRenewer {
   private final Carillon carillon;
   private final Duration lease;
   private final Supplier<Collection<HeldTask>> tasks;
-  private final Finder finder;
+  private final Observer observer;
   private final WorkerListener listener;
   private final CountDownLatch closed = new CountDownLatch(1);
   private final Thread thread;
@@ -52,14 +52,14 @@ final class LeaseRenewer {
       Carillon carillon,
       Worker.Settings settings,
       Supplier<Collection<HeldTask>> tasks,
-      Finder finder,
+      Observer observer,
       WorkerListener listener) {
     this.carillon = carillon;
     this.lease = settings.lease();
     this.tasks = tasks;
-    this.finder = finder;
+    this.observer = observer;
     this.listener = listener;
-    this.thread = Threads.daemons("carillon-" + settings.name() + "-keeper-").newThread(this::run);
+    this.thread = Threads.daemons("carillon-" + settings.name() + "-renewer-").newThread(this::run);
     thread.start();
   }
 
@@ -81,8 +81,8 @@ final class LeaseRenewer {
 
   private void run() {
     Duration tick = lease.dividedBy(20);
-    tick = tick.compareTo(SHORTEST_TICK) < 0 ? SHORTEST_TICK : tick;
-    tick = tick.compareTo(LONGEST_TICK) > 0 ? LONGEST_TICK : tick;
+    tick = tick.compareTo(MIN_TICK) < 0 ? MIN_TICK : tick;
+    tick = tick.compareTo(MAX_TICK) > 0 ? MAX_TICK : tick;
     try {
       while (!closed.await(tick.toNanos(), TimeUnit.NANOSECONDS)) {
         renewDue(System.nanoTime());
@@ -156,23 +156,23 @@ final class LeaseRenewer {
   }
 
   private JsonNode post(List<Due> batch) {
-    Duration patience = lease.dividedBy(3);
+    Duration timeout = lease.dividedBy(3);
     return carillon.post(
         PATH,
         Map.of("leases", batch.stream().map(Due::json).toList(), "lease", lease.toString()),
-        patience.compareTo(SHORTEST_CALL) < 0 ? SHORTEST_CALL : patience);
+        timeout.compareTo(MIN_CALL_TIMEOUT) < 0 ? MIN_CALL_TIMEOUT : timeout);
   }
 
   private void renewed(HeldTask held, JsonNode answer, @Nullable String said, long next) {
     String result = answer.path("result").asString("");
     if (result.equals("stale")) {
-      finder.lost(held);
+      observer.lost(held);
       return;
     }
     JsonNode until = answer.path("leaseUntil");
     held.renewed(until.isString() ? Instant.parse(until.asString()) : null, said, next);
     if (result.equals("cancelled")) {
-      finder.cancelled(held);
+      observer.cancelled(held);
     }
   }
 }

@@ -12,10 +12,10 @@ import tools.jackson.databind.JsonNode;
 final class PullSource implements TaskSource {
 
   /** What one claim may name. */
-  static final int MOST_TYPES = 100;
+  static final int MAX_TYPES = 100;
 
-  private static final int MOST_TASKS = 1_000;
-  private static final Duration LONGEST_PAUSE = Duration.ofSeconds(5);
+  private static final int MAX_TASKS = 1_000;
+  private static final Duration MAX_PAUSE = Duration.ofSeconds(5);
   private static final Duration GRACE = Duration.ofSeconds(10);
 
   private final Carillon carillon;
@@ -32,7 +32,7 @@ final class PullSource implements TaskSource {
   @Override
   public void run(Sink sink) throws InterruptedException {
     worker = sink.worker();
-    Backoff backoff = new Backoff(LONGEST_PAUSE);
+    Backoff backoff = new Backoff(MAX_PAUSE);
     try {
       while (stopping.getCount() > 0) {
         int room = sink.awaitRoom(wait);
@@ -66,7 +66,7 @@ final class PullSource implements TaskSource {
                 "types",
                 List.copyOf(sink.types()),
                 "max",
-                Math.min(room, MOST_TASKS),
+                Math.min(room, MAX_TASKS),
                 "wait",
                 wait.toString(),
                 "worker",

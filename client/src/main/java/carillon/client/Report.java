@@ -15,7 +15,7 @@ record Report(
     @Nullable String error,
     @Nullable Duration retryAfter) {
 
-  private static final Duration LONGEST_WAIT = Duration.ofHours(24);
+  private static final Duration MAX_WAIT = Duration.ofHours(24);
 
   static Report completed(JsonMapper mapper, @Nullable Object output) {
     try {
@@ -52,7 +52,7 @@ record Report(
           WorkerListener.Result.FAILED,
           null,
           Texts.message(what),
-          after.compareTo(LONGEST_WAIT) > 0 ? LONGEST_WAIT : after);
+          after.compareTo(MAX_WAIT) > 0 ? MAX_WAIT : after);
     }
     return failed(Texts.of(what));
   }

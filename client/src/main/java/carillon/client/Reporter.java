@@ -25,7 +25,7 @@ final class Reporter {
   private static final int BATCH_CHARS = 256 << 10;
 
   private static final Duration CALL_TIMEOUT = Duration.ofSeconds(15);
-  private static final Duration LONGEST_PAUSE = Duration.ofSeconds(2);
+  private static final Duration MAX_PAUSE = Duration.ofSeconds(2);
 
   /** A report on its way. */
   private record Sent(HeldTask held, ObjectNode json, int size, boolean isReplaced) {}
@@ -60,10 +60,10 @@ final class Reporter {
   }
 
   /** Sends what waits, until the time is over; returns when nothing is sent any more. */
-  void close(Duration patience) {
+  void close(Duration timeout) {
     synchronized (this) {
       isClosing = true;
-      deadline = System.nanoTime() + patience.toNanos();
+      deadline = System.nanoTime() + timeout.toNanos();
       notifyAll();
     }
     boolean isInterrupted = false;
@@ -111,7 +111,7 @@ final class Reporter {
   }
 
   private void send(List<Sent> batch) throws InterruptedException {
-    Backoff backoff = new Backoff(LONGEST_PAUSE);
+    Backoff backoff = new Backoff(MAX_PAUSE);
     boolean isRepeated = false;
     while (true) {
       try {

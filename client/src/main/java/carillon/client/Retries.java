@@ -7,7 +7,7 @@ import java.util.function.Supplier;
 /** Repeats calls that are safe to repeat, for a limited time. */
 final class Retries {
 
-  private static final Duration LONGEST_PAUSE = Duration.ofSeconds(5);
+  private static final Duration MAX_PAUSE = Duration.ofSeconds(5);
 
   private final Duration atMost;
 
@@ -21,7 +21,7 @@ final class Retries {
   /** What the call returns; what it last threw, if that cannot change or the time is over. */
   <T> T run(Supplier<T> call) {
     long end = System.nanoTime() + atMost.toNanos();
-    Backoff backoff = new Backoff(LONGEST_PAUSE);
+    Backoff backoff = new Backoff(MAX_PAUSE);
     while (true) {
       try {
         return call.get();

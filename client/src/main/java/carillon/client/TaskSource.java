@@ -66,7 +66,7 @@ public interface TaskSource extends AutoCloseable {
      *
      * @return how many; 0 if the time ran out or the worker stops
      */
-    int awaitRoom(Duration patience) throws InterruptedException;
+    int awaitRoom(Duration timeout) throws InterruptedException;
 
     /**
      * Hands over a task; never waits, also without room. Once the worker stops it is released.

@@ -5,13 +5,13 @@ import org.jspecify.annotations.Nullable;
 /** Makes texts of users such that the server takes them. */
 final class Texts {
 
-  private static final int MOST = 4096;
+  private static final int MAX = 4096;
 
   private Texts() {}
 
   /** Without what JSON or PostgreSQL cannot hold, and not longer than the server keeps. */
   static String clean(String text) {
-    String cut = text.length() > MOST ? text.substring(0, MOST) : text;
+    String cut = text.length() > MAX ? text.substring(0, MAX) : text;
     StringBuilder clean = new StringBuilder(cut.length());
     cut.codePoints()
         .forEach(

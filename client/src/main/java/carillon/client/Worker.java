@@ -14,9 +14,9 @@ import java.util.concurrent.atomic.AtomicBoolean;
  */
 public final class Worker implements AutoCloseable {
 
-  private static final Duration INTERRUPT_PATIENCE = Duration.ofSeconds(1);
-  private static final Duration REPORT_PATIENCE = Duration.ofSeconds(5);
-  private static final Duration LONGEST_PAUSE = Duration.ofSeconds(5);
+  private static final Duration INTERRUPT_TIMEOUT = Duration.ofSeconds(1);
+  private static final Duration REPORT_TIMEOUT = Duration.ofSeconds(5);
+  private static final Duration MAX_PAUSE = Duration.ofSeconds(5);
 
   record Settings(
       String name,
@@ -29,8 +29,8 @@ public final class Worker implements AutoCloseable {
 
   private final Settings settings;
   private final TaskSource source;
-  private final HeldTasks desk;
-  private final LeaseRenewer keeper;
+  private final HeldTasks heldTasks;
+  private final LeaseRenewer renewer;
   private final Thread sourceThread;
   private final AtomicBoolean isClosed = new AtomicBoolean();
   private final CountDownLatch stopping = new CountDownLatch(1);
@@ -40,14 +40,14 @@ public final class Worker implements AutoCloseable {
     this.settings = settings;
     this.source = source;
     String prefix = "carillon-" + settings.name() + "-";
-    this.desk =
+    this.heldTasks =
         new HeldTasks(
             carillon,
             settings,
             listener,
             Threads.forHandlers(prefix, settings.concurrency()),
             Threads.unbounded(prefix + "cancel-"));
-    this.keeper = new LeaseRenewer(carillon, settings, desk::held, desk, listener);
+    this.renewer = new LeaseRenewer(carillon, settings, heldTasks::held, heldTasks, listener);
     // Not a daemon: a program that only works must not end when its main method does.
     this.sourceThread = new Thread(this::runSource, "carillon-" + settings.name() + "-source");
   }
@@ -66,17 +66,17 @@ public final class Worker implements AutoCloseable {
 
   /** How many handlers run at the moment. */
   public int running() {
-    return desk.running();
+    return heldTasks.running();
   }
 
   /** How many tasks it holds: running, waiting for a handler, or not reported yet. */
   public int held() {
-    return desk.held().size();
+    return heldTasks.held().size();
   }
 
   /** Whether the last call for tasks was answered; false also until the first was. */
   public boolean isConnected() {
-    return desk.isConnected();
+    return heldTasks.isConnected();
   }
 
   /** Whether it has ended. */
@@ -102,12 +102,12 @@ public final class Worker implements AutoCloseable {
    * Ends it, letting handlers finish for this long. Called by a handler of its own, it only begins
    * to.
    */
-  public void close(Duration patience) {
+  public void close(Duration timeout) {
     if (isClosed.compareAndSet(false, true)) {
-      Thread stopper = new Thread(() -> stop(patience), "carillon-" + settings.name() + "-stopper");
+      Thread stopper = new Thread(() -> stop(timeout), "carillon-" + settings.name() + "-stopper");
       stopper.start();
     }
-    if (desk.isOwnHandler()) {
+    if (heldTasks.isOwnHandler()) {
       return;
     }
     try {
@@ -117,25 +117,25 @@ public final class Worker implements AutoCloseable {
     }
   }
 
-  private void stop(Duration patience) {
+  private void stop(Duration timeout) {
     try {
       stopping.countDown();
-      desk.stop();
+      heldTasks.stop();
       Thread last =
           Threads.daemons("carillon-" + settings.name() + "-last-").newThread(this::stopSource);
       last.start();
       long start = System.nanoTime();
-      if (!desk.awaitHandlers(patience)) {
-        desk.interruptHandlers();
-        desk.awaitHandlers(INTERRUPT_PATIENCE);
+      if (!heldTasks.awaitHandlers(timeout)) {
+        heldTasks.interruptHandlers();
+        heldTasks.awaitHandlers(INTERRUPT_TIMEOUT);
       }
-      long left = patience.toMillis() - TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - start);
+      long left = timeout.toMillis() - TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - start);
       last.join(Math.max(1_000, left));
       last.interrupt();
-      desk.close(REPORT_PATIENCE);
-      keeper.close();
+      heldTasks.close(REPORT_TIMEOUT);
+      renewer.close();
       source.close();
-      sourceThread.join(REPORT_PATIENCE.toMillis());
+      sourceThread.join(REPORT_TIMEOUT.toMillis());
       sourceThread.interrupt();
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt(); // nobody does
@@ -153,18 +153,18 @@ public final class Worker implements AutoCloseable {
   }
 
   private void runSource() {
-    Backoff backoff = new Backoff(LONGEST_PAUSE);
+    Backoff backoff = new Backoff(MAX_PAUSE);
     try {
       do {
         try {
-          source.run(desk);
+          source.run(heldTasks);
           backoff.reset();
         } catch (InterruptedException e) {
           throw e;
         } catch (Exception e) {
-          desk.failed(e);
+          heldTasks.failed(e);
         } catch (LinkageError e) { // a library that it needs is missing: somebody must hear of it
-          desk.failed(new IllegalStateException(e.toString(), e));
+          heldTasks.failed(new IllegalStateException(e.toString(), e));
         }
       } while (!stopping.await(backoff.next().toNanos(), TimeUnit.NANOSECONDS));
     } catch (InterruptedException e) {

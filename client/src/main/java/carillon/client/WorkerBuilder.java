@@ -9,10 +9,10 @@ import org.jspecify.annotations.Nullable;
 /** Describes a worker until it is started. Not for several threads at once. */
 public final class WorkerBuilder {
 
-  private static final Duration SHORTEST_LEASE = Duration.ofSeconds(1);
-  private static final Duration LONGEST_LEASE = Duration.ofHours(24);
-  private static final Duration SHORTEST_WAIT = Duration.ofMillis(100);
-  private static final Duration LONGEST_WAIT = Duration.ofSeconds(60);
+  private static final Duration MIN_LEASE = Duration.ofSeconds(1);
+  private static final Duration MAX_LEASE = Duration.ofHours(24);
+  private static final Duration MIN_WAIT = Duration.ofMillis(100);
+  private static final Duration MAX_WAIT = Duration.ofSeconds(60);
 
   private final Carillon carillon;
   private final String name;
@@ -77,7 +77,7 @@ public final class WorkerBuilder {
    * handlers may take longer. If this process dies, its tasks go to another one after so long.
    */
   public WorkerBuilder lease(Duration lease) {
-    if (lease.compareTo(SHORTEST_LEASE) < 0 || lease.compareTo(LONGEST_LEASE) > 0) {
+    if (lease.compareTo(MIN_LEASE) < 0 || lease.compareTo(MAX_LEASE) > 0) {
       throw new IllegalArgumentException("a lease lasts from 1 second to 24 hours");
     }
     this.lease = lease;
@@ -86,10 +86,10 @@ public final class WorkerBuilder {
 
   /** How long one request waits for tasks, at most a minute; 20 s unless said. */
   public WorkerBuilder pollWait(Duration wait) {
-    if (wait.isNegative() || wait.compareTo(LONGEST_WAIT) > 0) {
+    if (wait.isNegative() || wait.compareTo(MAX_WAIT) > 0) {
       throw new IllegalArgumentException("a poll waits from 0 to 60 seconds");
     }
-    this.wait = wait.compareTo(SHORTEST_WAIT) < 0 ? SHORTEST_WAIT : wait; // never in a tight loop
+    this.wait = wait.compareTo(MIN_WAIT) < 0 ? MIN_WAIT : wait; // never in a tight loop
     return this;
   }
 
@@ -126,9 +126,9 @@ public final class WorkerBuilder {
     if (handlers.isEmpty()) {
       throw new IllegalStateException("worker " + name + " has no handler");
     }
-    if (source == null && handlers.size() > PullSource.MOST_TYPES) {
+    if (source == null && handlers.size() > PullSource.MAX_TYPES) {
       throw new IllegalStateException(
-          "a worker that pulls has at most " + PullSource.MOST_TYPES + " types; start another one");
+          "a worker that pulls has at most " + PullSource.MAX_TYPES + " types; start another one");
     }
     int most = prefetch == 0 ? 2 * concurrency : prefetch;
     var settings =
@@ -141,7 +141,7 @@ public final class WorkerBuilder {
             stopTimeout,
             interruptOnCancel);
     TaskSource from = source == null ? new PullSource(carillon, wait) : source;
-    return Worker.start(carillon, settings, from, new QuietListener(listener));
+    return Worker.start(carillon, settings, from, new SafeListener(listener));
   }
 
   private static int atLeastOne(String what, int number) {

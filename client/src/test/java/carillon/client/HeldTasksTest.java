@@ -35,7 +35,7 @@ class HeldTasksTest {
     return new HeldTasks(
         carillon,
         settings,
-        new QuietListener(listener),
+        new SafeListener(listener),
         thread,
         Threads.unbounded("carillon-w-cancel-"));
   }

@@ -98,7 +98,7 @@ class LeaseRenewerTest {
         carillon,
         settings,
         () -> held,
-        new LeaseRenewer.Finder() {
+        new LeaseRenewer.Observer() {
           @Override
           public void cancelled(HeldTask one) {}
 

@@ -88,7 +88,7 @@ class KafkaWorkerTest extends BrokerWorkerContract {
                 "heartbeat.interval.ms",
                 300),
             name)
-        .onStrange((message, why) -> strange.add(why));
+        .onSkipped((message, why) -> strange.add(why));
   }
 
   @Override

@@ -24,19 +24,19 @@ public sealed interface TaskMessage {
    *
    * @param why in a few words, without what the message says
    */
-  record Strange(String why) implements TaskMessage {}
+  record Unusable(String why) implements TaskMessage {}
 
   /**
    * A task whose lease is over: it lay in the queue for too long, and Carillon publishes it again.
    *
    * @param why the same in a few words
    */
-  record Late(String why) implements TaskMessage {}
+  record Expired(String why) implements TaskMessage {}
 
   /** Tells a hook why there is no task; what it throws is logged, and not the worker's trouble. */
-  default <M> void tell(BiConsumer<M, String> hook, M message) {
+  default <M> void report(BiConsumer<M, String> hook, M message) {
     String why =
-        this instanceof Late late ? late.why() : this instanceof Strange of ? of.why() : "";
+        this instanceof Expired late ? late.why() : this instanceof Unusable of ? of.why() : "";
     try {
       hook.accept(message, why);
     } catch (RuntimeException e) {
@@ -61,11 +61,11 @@ public sealed interface TaskMessage {
       return read;
     }
     if (!types.contains(of.task().type())) {
-      return new Strange("its type has no handler here");
+      return new Unusable("its type has no handler here");
     }
     Instant leaseUntil = of.task().leaseUntil();
     return leaseUntil != null && leaseUntil.plus(TOLERANCE).isBefore(now)
-        ? new Late("its lease ended at " + leaseUntil + ", so that Carillon publishes it again")
+        ? new Expired("its lease ended at " + leaseUntil + ", so that Carillon publishes it again")
         : read;
   }
 
@@ -73,7 +73,7 @@ public sealed interface TaskMessage {
     String id = headers.get("Carillon-Task-Id");
     String type = headers.get("Carillon-Task-Type");
     if (id == null || type == null) {
-      return new Strange("it has no Carillon-Task-Id or no Carillon-Task-Type");
+      return new Unusable("it has no Carillon-Task-Id or no Carillon-Task-Type");
     }
     try {
       return new Of(
@@ -90,9 +90,9 @@ public sealed interface TaskMessage {
               headers.get("Carillon-Schedule"),
               time(headers.get("Carillon-Fire-At"))));
     } catch (IllegalArgumentException | DateTimeException e) {
-      return new Strange("a header of it cannot be read");
+      return new Unusable("a header of it cannot be read");
     } catch (JacksonException e) {
-      return new Strange("its body is not JSON");
+      return new Unusable("its body is not JSON");
     }
   }
 

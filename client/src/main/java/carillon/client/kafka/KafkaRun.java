@@ -3,7 +3,7 @@ package carillon.client.kafka;
 import carillon.client.ClaimedTask;
 import carillon.client.TaskSource.Ending;
 import carillon.client.TaskSource.Sink;
-import carillon.client.broker.InHand;
+import carillon.client.broker.OpenAttempts;
 import carillon.client.broker.TaskMessage;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -34,23 +34,23 @@ import org.apache.kafka.common.header.Header;
 final class KafkaRun {
 
   /** How long a turn waits for records while there is room. */
-  private static final Duration TURN = Duration.ofMillis(200);
+  private static final Duration POLL_TIMEOUT = Duration.ofMillis(200);
 
   /** How long partitions that go to another member wait for their tasks in hand. */
-  private static final Duration HANDOVER = Duration.ofSeconds(5);
+  private static final Duration HANDOVER_TIMEOUT = Duration.ofSeconds(5);
 
-  private static final Duration COMMITS_APART = Duration.ofMillis(50);
-  private static final Duration COMMIT_PATIENCE = Duration.ofSeconds(5);
+  private static final Duration COMMIT_INTERVAL = Duration.ofMillis(50);
+  private static final Duration COMMIT_TIMEOUT = Duration.ofSeconds(5);
 
   private final KafkaConsumer<byte[], byte[]> consumer;
   private final Sink sink;
-  private final InHand inHand;
-  private final BiConsumer<ConsumerRecord<byte[], byte[]>, String> strange;
+  private final OpenAttempts openAttempts;
+  private final BiConsumer<ConsumerRecord<byte[], byte[]>, String> onSkipped;
 
   private final Map<TopicPartition, PartitionProgress> partitions = new HashMap<>();
   private final Queue<Fetched> waiting = new ArrayDeque<>(); // fetched, and no room yet
   private final LinkedBlockingQueue<Ended> ended = new LinkedBlockingQueue<>();
-  private final CountDownLatch gone = new CountDownLatch(1);
+  private final CountDownLatch closed = new CountDownLatch(1);
   private long lastCommit = System.nanoTime();
   private volatile boolean isFull; // nothing is fetched, so that who ends a task must wake us
   private volatile boolean isStopped;
@@ -65,12 +65,12 @@ final class KafkaRun {
   KafkaRun(
       KafkaConsumer<byte[], byte[]> consumer,
       Sink sink,
-      InHand inHand,
-      BiConsumer<ConsumerRecord<byte[], byte[]>, String> strange) {
+      OpenAttempts openAttempts,
+      BiConsumer<ConsumerRecord<byte[], byte[]>, String> onSkipped) {
     this.consumer = consumer;
     this.sink = sink;
-    this.inHand = inHand;
-    this.strange = strange;
+    this.openAttempts = openAttempts;
+    this.onSkipped = onSkipped;
   }
 
   /** Returns when closed. */
@@ -79,7 +79,7 @@ final class KafkaRun {
     while (!isClosed) {
       handOver();
       try {
-        consumer.poll(TURN).forEach(this::fetched);
+        consumer.poll(POLL_TIMEOUT).forEach(this::fetched);
       } catch (WakeupException e) {
         // Something ended, or we shall.
       }
@@ -97,7 +97,7 @@ final class KafkaRun {
     if (read instanceof TaskMessage.Of of) {
       waiting.add(new Fetched(message, progress, of.task()));
     } else {
-      read.tell(strange, message);
+      read.report(onSkipped, message);
       progress.ended(message.offset());
     }
   }
@@ -121,7 +121,7 @@ final class KafkaRun {
     for (int room = sink.room(); room > 0 && !isStopped && !waiting.isEmpty(); room--) {
       Fetched next = waiting.remove();
       next.progress().started();
-      inHand.accept(sink, next.task(), false, how -> ended(next, how));
+      openAttempts.accept(sink, next.task(), false, how -> ended(next, how));
     }
     isFull = isStopped || !waiting.isEmpty() || sink.room() <= 0;
     if (isFull) {
@@ -159,7 +159,7 @@ final class KafkaRun {
   }
 
   private void commit() {
-    if (System.nanoTime() - lastCommit < COMMITS_APART.toNanos()) {
+    if (System.nanoTime() - lastCommit < COMMIT_INTERVAL.toNanos()) {
       return;
     }
     Map<TopicPartition, OffsetAndMetadata> offsets = toCommit(partitions);
@@ -187,9 +187,9 @@ final class KafkaRun {
     }
     try {
       try {
-        consumer.commitSync(offsets, COMMIT_PATIENCE);
+        consumer.commitSync(offsets, COMMIT_TIMEOUT);
       } catch (WakeupException e) {
-        consumer.commitSync(offsets, COMMIT_PATIENCE); // it was meant for a poll
+        consumer.commitSync(offsets, COMMIT_TIMEOUT); // it was meant for a poll
       }
     } catch (KafkaException e) {
       sink.failed(e); // what was not committed comes again, here or elsewhere
@@ -212,7 +212,7 @@ final class KafkaRun {
   }
 
   /** Lets go of partitions, after a while for the tasks of them that run. */
-  private void letGo(Collection<TopicPartition> revoked, boolean isLost) {
+  private void release(Collection<TopicPartition> revoked, boolean isLost) {
     isFull = false; // no wake-up is needed, nor would it be of use, in a callback
     Map<TopicPartition, PartitionProgress> last = new HashMap<>();
     for (TopicPartition partition : revoked) {
@@ -229,7 +229,7 @@ final class KafkaRun {
   }
 
   private void awaitEnds(Collection<PartitionProgress> last) {
-    long deadline = System.nanoTime() + HANDOVER.toNanos();
+    long deadline = System.nanoTime() + HANDOVER_TIMEOUT.toNanos();
     try {
       while (last.stream().anyMatch(PartitionProgress::isRunning)) {
         Ended each = ended.poll(deadline - System.nanoTime(), TimeUnit.NANOSECONDS);
@@ -248,11 +248,11 @@ final class KafkaRun {
     try {
       settle();
       commitAtOnce(partitions);
-      consumer.close(CloseOptions.timeout(COMMIT_PATIENCE));
+      consumer.close(CloseOptions.timeout(COMMIT_TIMEOUT));
     } catch (KafkaException e) {
       sink.failed(e);
     } finally {
-      gone.countDown();
+      closed.countDown();
     }
   }
 
@@ -266,12 +266,12 @@ final class KafkaRun {
 
     @Override
     public void onPartitionsRevoked(Collection<TopicPartition> revoked) {
-      letGo(revoked, false);
+      release(revoked, false);
     }
 
     @Override
     public void onPartitionsLost(Collection<TopicPartition> lost) {
-      letGo(lost, true);
+      release(lost, true);
     }
   }
 
@@ -281,12 +281,12 @@ final class KafkaRun {
   }
 
   /** From another thread: has it commit and leave, and waits for that. */
-  void close(Duration patience) {
+  void close(Duration timeout) {
     isStopped = true;
     isClosed = true;
     consumer.wakeup();
     try {
-      gone.await(patience.toMillis(), TimeUnit.MILLISECONDS);
+      closed.await(timeout.toMillis(), TimeUnit.MILLISECONDS);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }

@@ -1,7 +1,7 @@
 package carillon.client.kafka;
 
 import carillon.client.TaskSource;
-import carillon.client.broker.InHand;
+import carillon.client.broker.OpenAttempts;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
@@ -36,8 +36,8 @@ import org.jspecify.annotations.Nullable;
  */
 public final class KafkaSource implements TaskSource {
 
-  private static final Logger LOG = System.getLogger(KafkaSource.class.getName());
-  private static final Duration PATIENCE = Duration.ofSeconds(15);
+  private static final Logger log = System.getLogger(KafkaSource.class.getName());
+  private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(15);
 
   /** What this class decides: it rests on them. */
   private static final Set<String> OURS =
@@ -49,18 +49,18 @@ public final class KafkaSource implements TaskSource {
 
   private final Map<String, Object> settings;
   private final List<String> topics;
-  private final BiConsumer<ConsumerRecord<byte[], byte[]>, String> strange;
-  private final InHand inHand = new InHand();
+  private final BiConsumer<ConsumerRecord<byte[], byte[]>, String> onSkipped;
+  private final OpenAttempts openAttempts = new OpenAttempts();
   private @Nullable KafkaRun current;
   private boolean isStopped;
 
   private KafkaSource(
       Map<String, Object> settings,
       List<String> topics,
-      BiConsumer<ConsumerRecord<byte[], byte[]>, String> strange) {
+      BiConsumer<ConsumerRecord<byte[], byte[]>, String> onSkipped) {
     this.settings = settings;
     this.topics = topics;
-    this.strange = strange;
+    this.onSkipped = onSkipped;
   }
 
   /**
@@ -93,12 +93,12 @@ public final class KafkaSource implements TaskSource {
    * The same, telling this of messages that are not Carillon's or have no handler here, and why; by
    * default they are logged. They are skipped in any case.
    */
-  public KafkaSource onStrange(BiConsumer<ConsumerRecord<byte[], byte[]>, String> action) {
+  public KafkaSource onSkipped(BiConsumer<ConsumerRecord<byte[], byte[]>, String> action) {
     return new KafkaSource(settings, topics, action);
   }
 
   private static void log(ConsumerRecord<byte[], byte[]> record, String why) {
-    LOG.log(
+    log.log(
         Level.WARNING,
         "skipped a message of {0}, partition {1}, offset {2}: {3}",
         record.topic(),
@@ -124,7 +124,7 @@ public final class KafkaSource implements TaskSource {
     if (isStopped) {
       return null;
     }
-    current = new KafkaRun(new KafkaConsumer<>(all(sink)), sink, inHand, strange);
+    current = new KafkaRun(new KafkaConsumer<>(all(sink)), sink, openAttempts, onSkipped);
     return current;
   }
 
@@ -158,7 +158,7 @@ public final class KafkaSource implements TaskSource {
       run = current;
     }
     if (run != null) {
-      run.close(PATIENCE);
+      run.close(CLOSE_TIMEOUT);
     }
   }
 }

@@ -3,7 +3,7 @@ package carillon.client.rabbitmq;
 import carillon.client.ClaimedTask;
 import carillon.client.TaskSource.Ending;
 import carillon.client.TaskSource.Sink;
-import carillon.client.broker.InHand;
+import carillon.client.broker.OpenAttempts;
 import carillon.client.broker.TaskMessage;
 import com.rabbitmq.client.Channel;
 import com.rabbitmq.client.Connection;
@@ -31,11 +31,11 @@ final class RabbitRun {
   private static final int CLOSE_MILLIS = 3_000;
 
   private final Sink sink;
-  private final InHand inHand;
-  private final BiConsumer<Delivery, String> strange;
+  private final OpenAttempts openAttempts;
+  private final BiConsumer<Delivery, String> onSkipped;
   private final LinkedBlockingQueue<Step> steps = new LinkedBlockingQueue<>();
   private boolean isCancelled; // known to the channel's thread only
-  private final CountDownLatch gone = new CountDownLatch(1);
+  private final CountDownLatch closed = new CountDownLatch(1);
 
   /** Something for the channel's thread to do; false to end. */
   @FunctionalInterface
@@ -43,10 +43,10 @@ final class RabbitRun {
     boolean take(Channel channel, String consumer) throws IOException;
   }
 
-  RabbitRun(Sink sink, InHand inHand, BiConsumer<Delivery, String> strange) {
+  RabbitRun(Sink sink, OpenAttempts openAttempts, BiConsumer<Delivery, String> onSkipped) {
     this.sink = sink;
-    this.inHand = inHand;
-    this.strange = strange;
+    this.openAttempts = openAttempts;
+    this.onSkipped = onSkipped;
   }
 
   /** Returns when closed; throws when the connection is lost. */
@@ -62,7 +62,7 @@ final class RabbitRun {
     } catch (IOException e) {
       throw explained(e);
     } finally {
-      gone.countDown();
+      closed.countDown();
     }
   }
 
@@ -107,16 +107,16 @@ final class RabbitRun {
     long tag = message.getEnvelope().getDeliveryTag();
     TaskMessage read = read(message);
     if (read instanceof TaskMessage.Of of) {
-      inHand.accept(
+      openAttempts.accept(
           sink,
           of.task(),
           message.getEnvelope().isRedeliver(),
           how -> steps.add((channel, consumer) -> settle(channel, tag, of.task(), how)));
-    } else if (read instanceof TaskMessage.Late) {
-      read.tell(strange, message);
+    } else if (read instanceof TaskMessage.Expired) {
+      read.report(onSkipped, message);
       steps.add((channel, consumer) -> acknowledge(channel, tag));
     } else {
-      read.tell(strange, message);
+      read.report(onSkipped, message);
       steps.add((channel, consumer) -> reject(channel, tag, false));
     }
   }
@@ -163,10 +163,10 @@ final class RabbitRun {
   }
 
   /** From another thread: has it say what is left to say, and waits for that. */
-  void close(Duration patience) {
+  void close(Duration timeout) {
     steps.add((channel, consumer) -> false);
     try {
-      gone.await(patience.toMillis(), TimeUnit.MILLISECONDS);
+      closed.await(timeout.toMillis(), TimeUnit.MILLISECONDS);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }

@@ -1,7 +1,7 @@
 package carillon.client.rabbitmq;
 
 import carillon.client.TaskSource;
-import carillon.client.broker.InHand;
+import carillon.client.broker.OpenAttempts;
 import com.rabbitmq.client.ConnectionFactory;
 import com.rabbitmq.client.Delivery;
 import java.io.IOException;
@@ -35,16 +35,16 @@ import org.jspecify.annotations.Nullable;
  */
 public final class RabbitSource implements TaskSource {
 
-  private static final Logger LOG = System.getLogger(RabbitSource.class.getName());
-  private static final Duration PATIENCE = Duration.ofSeconds(15);
+  private static final Logger log = System.getLogger(RabbitSource.class.getName());
+  private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(15);
   private static final int HEARTBEAT_SECONDS = 5;
   private static final int CONNECT_MILLIS = 3_000;
 
   private final ConnectionFactory broker;
   private final String queue;
   private final @Nullable QueueSpec spec;
-  private final BiConsumer<Delivery, String> strange;
-  private final InHand inHand = new InHand();
+  private final BiConsumer<Delivery, String> onSkipped;
+  private final OpenAttempts openAttempts = new OpenAttempts();
   private @Nullable RabbitRun current;
   private boolean isStopped;
 
@@ -52,11 +52,11 @@ public final class RabbitSource implements TaskSource {
       ConnectionFactory broker,
       String queue,
       @Nullable QueueSpec spec,
-      BiConsumer<Delivery, String> strange) {
+      BiConsumer<Delivery, String> onSkipped) {
     this.broker = broker;
     this.queue = queue;
     this.spec = spec;
-    this.strange = strange;
+    this.onSkipped = onSkipped;
   }
 
   /**
@@ -84,14 +84,14 @@ public final class RabbitSource implements TaskSource {
   }
 
   private RabbitSource declaring(QueueSpec each) {
-    return new RabbitSource(broker, queue, each, strange);
+    return new RabbitSource(broker, queue, each, onSkipped);
   }
 
   /**
    * The same, telling this of messages that are not Carillon's, have no handler here or come too
    * late, and why; by default they are logged. They are not handled in any case.
    */
-  public RabbitSource onStrange(BiConsumer<Delivery, String> action) {
+  public RabbitSource onSkipped(BiConsumer<Delivery, String> action) {
     return new RabbitSource(broker, queue, spec, action);
   }
 
@@ -113,7 +113,7 @@ public final class RabbitSource implements TaskSource {
   }
 
   private static void log(Delivery message, String why) {
-    LOG.log(
+    log.log(
         Level.WARNING,
         "skipped a message of exchange \"{0}\": {1}",
         message.getEnvelope().getExchange(),
@@ -127,7 +127,7 @@ public final class RabbitSource implements TaskSource {
       if (isStopped) {
         return;
       }
-      run = new RabbitRun(sink, inHand, strange);
+      run = new RabbitRun(sink, openAttempts, onSkipped);
       current = run;
     }
     run.consume(broker, queue, spec);
@@ -150,7 +150,7 @@ public final class RabbitSource implements TaskSource {
       run = current;
     }
     if (run != null) {
-      run.close(PATIENCE);
+      run.close(CLOSE_TIMEOUT);
     }
   }
 }

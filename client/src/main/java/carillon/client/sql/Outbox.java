@@ -54,8 +54,8 @@ public final class Outbox {
   /** The answers that are about what was sent, not about when or by whom. */
   private static final Set<Integer> REFUSALS = Set.of(400, 413, 415, 422);
 
-  private static final Logger LOG = System.getLogger(Outbox.class.getName());
-  private static final Duration PUT_OFF = Duration.ofSeconds(30);
+  private static final Logger log = System.getLogger(Outbox.class.getName());
+  private static final Duration RETRY_FAILED_AFTER = Duration.ofSeconds(30);
 
   private final Carillon carillon;
   private final DataSource database;
@@ -240,7 +240,7 @@ public final class Outbox {
     } else {
       batches.refuse(connection, batch.id(), error);
     }
-    LOG.log(Level.WARNING, rows + " rows of the outbox were refused and are kept: " + error);
+    log.log(Level.WARNING, rows + " rows of the outbox were refused and are kept: " + error);
   }
 
   /** Whether nothing can have been stored: no connection was made, or it was not let in. */
@@ -256,7 +256,7 @@ public final class Outbox {
 
   private Collection<UUID> putOff() {
     long now = System.nanoTime();
-    putOff.values().removeIf(since -> now - since > PUT_OFF.toNanos());
+    putOff.values().removeIf(since -> now - since > RETRY_FAILED_AFTER.toNanos());
     return putOff.keySet();
   }
 

@@ -18,8 +18,8 @@ import java.util.UUID;
  */
 final class OutboxBatches {
 
-  private static final int MOST_ROWS = 500;
-  private static final int MOST_BYTES = 4 << 20;
+  private static final int MAX_ROWS = 500;
+  private static final int MAX_BYTES = 4 << 20;
 
   private final Table table;
 
@@ -53,9 +53,9 @@ final class OutboxBatches {
   /** Makes a batch of the oldest rows that have none; commit before it is sent. */
   boolean gather(Connection connection) throws SQLException {
     try (PreparedStatement statement = connection.prepareStatement(table.sql(GATHER))) {
-      statement.setInt(1, MOST_ROWS);
+      statement.setInt(1, MAX_ROWS);
       statement.setObject(2, UUID.randomUUID());
-      statement.setInt(3, MOST_BYTES);
+      statement.setInt(3, MAX_BYTES);
       return statement.executeUpdate() > 0;
     }
   }

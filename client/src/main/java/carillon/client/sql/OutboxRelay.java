@@ -13,10 +13,10 @@ import org.jspecify.annotations.Nullable;
 /** The thread that forwards an outbox until it is closed, whatever is lost meanwhile. */
 public final class OutboxRelay implements AutoCloseable {
 
-  private static final Logger LOG = System.getLogger(OutboxRelay.class.getName());
+  private static final Logger log = System.getLogger(OutboxRelay.class.getName());
   private static final Duration IDLE = Duration.ofMillis(200);
-  private static final Duration LONGEST_WAIT = Duration.ofSeconds(5);
-  private static final Duration PATIENCE = Duration.ofSeconds(10);
+  private static final Duration MAX_WAIT = Duration.ofSeconds(5);
+  private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(10);
 
   private final Outbox outbox;
   private final Thread thread;
@@ -42,14 +42,14 @@ public final class OutboxRelay implements AutoCloseable {
       try {
         wait = outbox.relayOnce() ? Duration.ZERO : IDLE;
         if (failures > 0) {
-          LOG.log(Level.INFO, "the outbox is forwarded again");
+          log.log(Level.INFO, "the outbox is forwarded again");
         }
         failures = 0;
       } catch (SQLException | RuntimeException e) {
         // Also what is nobody's fault but ours: without this thread nothing would be sent at all.
         wait = backoff(failures++);
         if (failures == 1 && closed.getCount() > 0) {
-          LOG.log(Level.WARNING, "the outbox cannot be forwarded now: " + e.getMessage(), cause(e));
+          log.log(Level.WARNING, "the outbox cannot be forwarded now: " + e.getMessage(), cause(e));
         }
       }
       isClosed = await(wait);
@@ -62,7 +62,7 @@ public final class OutboxRelay implements AutoCloseable {
   }
 
   private static Duration backoff(int failures) {
-    long most = Math.min(LONGEST_WAIT.toMillis(), 100L << Math.min(failures, 10));
+    long most = Math.min(MAX_WAIT.toMillis(), 100L << Math.min(failures, 10));
     return Duration.ofMillis(ThreadLocalRandom.current().nextLong(most / 2, most + 1));
   }
 
@@ -70,7 +70,7 @@ public final class OutboxRelay implements AutoCloseable {
     try {
       return closed.await(wait.toMillis(), TimeUnit.MILLISECONDS);
     } catch (InterruptedException e) {
-      return true; // close() has lost its patience
+      return true; // close() has lost its timeout
     }
   }
 
@@ -79,7 +79,7 @@ public final class OutboxRelay implements AutoCloseable {
   public void close() {
     closed.countDown();
     try {
-      thread.join(PATIENCE.toMillis());
+      thread.join(CLOSE_TIMEOUT.toMillis());
       thread.interrupt();
     } catch (InterruptedException e) {
       thread.interrupt();

@@ -14,7 +14,7 @@ record Table(String name) {
       Pattern.compile("([A-Za-z_][A-Za-z0-9_]{0,49}\\.)?[A-Za-z_][A-Za-z0-9_]{0,49}");
 
   /** What two processes that make the same table at once may be told. */
-  private static final Set<String> MADE_MEANWHILE = Set.of("23505", "42P07", "42710");
+  private static final Set<String> CREATED_CONCURRENTLY = Set.of("23505", "42P07", "42710");
 
   /** Refuses whatever would be more than a name in a statement. */
   Table {
@@ -40,7 +40,7 @@ record Table(String name) {
       try {
         execute(connection, sql(statements));
       } catch (SQLException e) {
-        if (!MADE_MEANWHILE.contains(e.getSQLState())) {
+        if (!CREATED_CONCURRENTLY.contains(e.getSQLState())) {
           throw e;
         }
         execute(connection, sql(statements));

@@ -16,16 +16,16 @@ import tools.jackson.databind.json.JsonMapper;
 
 /** Creates tasks in the background, with a server that is always quick. */
 @Timeout(60)
-class GathererTest {
+class EnqueueBatcherTest {
 
   private static final NewTask TASK = NewTask.of("t");
   private static final JsonNode JSON = TASK.json(JsonMapper.builder().build());
   private static final CreatedTask CREATED = new CreatedTask(UUID.randomUUID(), true);
 
   private final CountDownLatch answering = new CountDownLatch(1);
-  private final Senders senders = new Senders();
-  private final Gatherer gatherer =
-      new Gatherer(senders, (task, key) -> answer(CREATED), (tasks, key) -> answer(ids(tasks)));
+  private final SenderThreads senders = new SenderThreads();
+  private final EnqueueBatcher batcher =
+      new EnqueueBatcher(senders, (task, key) -> answer(CREATED), (tasks, key) -> answer(ids(tasks)));
 
   private <T> T answer(T answer) {
     try {
@@ -42,7 +42,7 @@ class GathererTest {
   }
 
   private CompletableFuture<CreatedTask> add() {
-    return gatherer.add(TASK, JSON);
+    return batcher.add(TASK, JSON);
   }
 
   @Test
@@ -100,7 +100,7 @@ class GathererTest {
   void an_interrupted_end_leaves_no_future_open() {
     List<CompletableFuture<CreatedTask>> all =
         IntStream.range(0, 100).mapToObj(i -> add()).toList();
-    Gatherer other = new Gatherer(senders, (task, key) -> answer(CREATED), (t, key) -> ids(t));
+    EnqueueBatcher other = new EnqueueBatcher(senders, (task, key) -> answer(CREATED), (t, key) -> ids(t));
     CompletableFuture<CreatedTask> last = other.add(TASK, JSON);
 
     Thread.currentThread().interrupt();

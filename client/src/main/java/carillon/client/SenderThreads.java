@@ -9,20 +9,20 @@ import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 
 /** The few threads that send what is created in the background; there while there is something. */
-final class Senders {
+final class SenderThreads {
 
-  static final int MOST = 3;
+  static final int MAX = 3;
 
   private static final long IDLE_SECONDS = 5;
 
   private final ThreadPoolExecutor threads;
   private final Map<Runnable, CompletableFuture<?>> completing = new ConcurrentHashMap<>();
 
-  Senders() {
+  SenderThreads() {
     threads =
         new ThreadPoolExecutor(
-            MOST,
-            MOST,
+            MAX,
+            MAX,
             IDLE_SECONDS,
             TimeUnit.SECONDS,
             new LinkedBlockingQueue<>(),

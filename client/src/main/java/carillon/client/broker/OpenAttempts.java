@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  * connection or a partition was lost meanwhile, waits for it instead of running beside it. Safe to
  * share between threads.
  */
-public final class InHand {
+public final class OpenAttempts {
 
   private static final int REMEMBERED = 1_000;
 
@@ -36,7 +36,7 @@ public final class InHand {
   private record Attempt(UUID id, long fence) {}
 
   /** Nothing is in hand. */
-  public InHand() {}
+  public OpenAttempts() {}
 
   /**
    * Hands a task to the worker unless it has it already.

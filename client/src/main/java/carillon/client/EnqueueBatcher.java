@@ -17,9 +17,9 @@ import tools.jackson.databind.JsonNode;
  * Creates tasks in the background: while requests are under way, what comes gathers, and goes
  * together in the next one.
  */
-final class Gatherer {
+final class EnqueueBatcher {
 
-  private static final int UNDER_WAY = 10_000;
+  private static final int MAX_PENDING = 10_000;
   private static final int BATCH_TASKS = 1_000;
   private static final int BATCH_CHARS = 4 << 20;
 
@@ -31,15 +31,15 @@ final class Gatherer {
       @Nullable String idempotencyKey,
       CompletableFuture<CreatedTask> created) {}
 
-  private final Senders senders;
+  private final SenderThreads senders;
   private final BiFunction<JsonNode, @Nullable String, CreatedTask> create;
   private final BiFunction<List<JsonNode>, String, List<UUID>> createAll;
-  private final Semaphore room = new Semaphore(UNDER_WAY);
+  private final Semaphore room = new Semaphore(MAX_PENDING);
   private final Queue<Waiting> waiting = new ArrayDeque<>(); // guarded by this
   private int sending; // guarded by this
 
-  Gatherer(
-      Senders senders,
+  EnqueueBatcher(
+      SenderThreads senders,
       BiFunction<JsonNode, @Nullable String, CreatedTask> create,
       BiFunction<List<JsonNode>, String, List<UUID>> createAll) {
     this.senders = senders;
@@ -55,7 +55,7 @@ final class Gatherer {
     room.acquireUninterruptibly();
     synchronized (this) {
       waiting.add(one);
-      if (sending == Senders.MOST) {
+      if (sending == SenderThreads.MAX) {
         return one.created();
       }
       sending++;

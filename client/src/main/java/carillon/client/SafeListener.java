@@ -3,7 +3,7 @@ package carillon.client;
 import java.time.Duration;
 
 /** Keeps a worker going whatever its listener throws. */
-record QuietListener(WorkerListener listener) implements WorkerListener {
+record SafeListener(WorkerListener listener) implements WorkerListener {
 
   private static final System.Logger log = System.getLogger(Worker.class.getName());
 
