@@ -14,7 +14,7 @@ import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.node.JsonNodeFactory;
 import tools.jackson.databind.node.ObjectNode;
 
-/** Keeps the leases of all tasks that a worker holds, and hears of cancels by that. */
+/** Renews the leases of the tasks that a worker holds. The responses also report cancels. */
 final class LeaseRenewer {
 
   private static final String PATH = "/v1/work/renew";
@@ -27,16 +27,16 @@ final class LeaseRenewer {
   private static final Duration MAX_TICK = Duration.ofMillis(250);
   private static final Duration MIN_CALL_TIMEOUT = Duration.ofSeconds(2);
 
-  /** A lease to renew, and what is said with it. */
+  /** A lease to renew, with the progress to report. */
   private record Due(HeldTask held, ObjectNode json, @Nullable String progress) {}
 
-  /** What a renewer finds out about a task. */
+  /** Receives what renewals reveal about tasks. */
   interface Observer {
 
-    /** Somebody asked to cancel it. */
+    /** A cancel was requested. */
     void cancelled(HeldTask held);
 
-    /** It went to somebody else. */
+    /** The lease expired and the task was claimed again. */
     void lost(HeldTask held);
   }
 
@@ -64,8 +64,8 @@ final class LeaseRenewer {
   }
 
   /**
-   * When a lease that ends then by the server's clock is to be renewed by ours. Of two clocks that
-   * differ, the harm is a renewal more or one that comes late, which the next attempt heals.
+   * When to renew a lease that expires at this time of the server's clock. If the clocks differ, a
+   * renewal comes early, or late, and then the next attempt repairs it.
    */
   static long renewAt(Duration lease, @Nullable Instant leaseUntil) {
     Duration third = lease.dividedBy(3);
@@ -88,11 +88,11 @@ final class LeaseRenewer {
         renewDue(System.nanoTime());
       }
     } catch (InterruptedException e) {
-      Thread.currentThread().interrupt(); // nobody does
+      Thread.currentThread().interrupt(); // not expected
     }
   }
 
-  /** If one must be renewed, those that would follow soon go with it. */
+  /** If any lease must be renewed, includes those that are due soon. */
   private void renewDue(long now) {
     if (tasks.get().stream().noneMatch(held -> held.isToRenew(now))) {
       return;
@@ -141,7 +141,7 @@ final class LeaseRenewer {
     }
   }
 
-  /** What handlers say must not cost them their leases: if it is refused, it is left out. */
+  /** If the server rejects a progress text, renews without it, so that no lease is lost. */
   private JsonNode call(List<Due> batch) {
     try {
       return post(batch);
@@ -163,14 +163,14 @@ final class LeaseRenewer {
         timeout.compareTo(MIN_CALL_TIMEOUT) < 0 ? MIN_CALL_TIMEOUT : timeout);
   }
 
-  private void renewed(HeldTask held, JsonNode answer, @Nullable String said, long next) {
+  private void renewed(HeldTask held, JsonNode answer, @Nullable String progress, long next) {
     String result = answer.path("result").asString("");
     if (result.equals("stale")) {
       observer.lost(held);
       return;
     }
     JsonNode until = answer.path("leaseUntil");
-    held.renewed(until.isString() ? Instant.parse(until.asString()) : null, said, next);
+    held.renewed(until.isString() ? Instant.parse(until.asString()) : null, progress, next);
     if (result.equals("cancelled")) {
       observer.cancelled(held);
     }

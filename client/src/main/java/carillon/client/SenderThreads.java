@@ -8,7 +8,7 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 
-/** The few threads that send what is created in the background; there while there is something. */
+/** The threads that create tasks in the background. They exist only while there is work. */
 final class SenderThreads {
 
   static final int MAX = 3;
@@ -35,7 +35,7 @@ final class SenderThreads {
   }
 
   /**
-   * Completes a future on a thread of others: what users hang on to it may well wait for a sender.
+   * Completes a future on the common pool: dependent stages of users may wait for a sender.
    */
   void complete(CompletableFuture<?> future, Runnable completion) {
     completing.put(completion, future);
@@ -50,7 +50,7 @@ final class SenderThreads {
             });
   }
 
-  /** Waits for what was begun, which its retries limit, and not for what users hang on to it. */
+  /** Waits for running requests, which retry for a limited time, but not for dependent stages. */
   void close() {
     threads.shutdown();
     try {
@@ -62,7 +62,7 @@ final class SenderThreads {
       }
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
-      // Those that had not begun fail as well, by the interrupt.
+      // Requests that had not started fail by the interrupt.
       threads.shutdownNow().forEach(Runnable::run);
     }
   }

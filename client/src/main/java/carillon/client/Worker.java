@@ -7,10 +7,10 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
- * Works on tasks until it is closed: takes them from its source, runs a handler for each, keeps
- * their leases meanwhile and reports how they ended. Made by {@link Carillon#worker}.
+ * Handles tasks until it is closed: receives them from its source, runs a handler for each, renews
+ * their leases and reports the results. Created by {@link Carillon#worker}.
  *
- * <p>It keeps the program alive. Whatever happens to the server, it goes on when that is back.
+ * <p>Keeps the program alive, and reconnects whenever the server is unreachable.
  */
 public final class Worker implements AutoCloseable {
 
@@ -48,7 +48,7 @@ public final class Worker implements AutoCloseable {
             Threads.forHandlers(prefix, settings.concurrency()),
             Threads.unbounded(prefix + "cancel-"));
     this.renewer = new LeaseRenewer(carillon, settings, heldTasks::held, heldTasks, listener);
-    // Not a daemon: a program that only works must not end when its main method does.
+    // Not a daemon: the program must not exit when its main method returns.
     this.sourceThread = new Thread(this::runSource, "carillon-" + settings.name() + "-source");
   }
 
@@ -59,39 +59,40 @@ public final class Worker implements AutoCloseable {
     return worker;
   }
 
-  /** Its name. */
+  /** The name. */
   public String name() {
     return settings.name();
   }
 
-  /** How many handlers run at the moment. */
+  /** The number of running handlers. */
   public int running() {
     return heldTasks.running();
   }
 
-  /** How many tasks it holds: running, waiting for a handler, or not reported yet. */
+  /** The number of tasks held: running, waiting for a handler, or not reported yet. */
   public int held() {
     return heldTasks.held().size();
   }
 
-  /** Whether the last call for tasks was answered; false also until the first was. */
+  /** Whether the last request for tasks succeeded; false before the first one. */
   public boolean isConnected() {
     return heldTasks.isConnected();
   }
 
-  /** Whether it has ended. */
+  /** Whether it has stopped. */
   public boolean isStopped() {
     return stopped.getCount() == 0;
   }
 
-  /** Waits until it has ended, which somebody must ask for. */
+  /** Waits until the worker has been closed and has stopped. */
   public void awaitStopped() throws InterruptedException {
     stopped.await();
   }
 
   /**
-   * Ends it: takes no more tasks, lets handlers finish for the time given to {@link
-   * WorkerBuilder#stopTimeout}, then interrupts them, gives back what is left and reports all.
+   * Stops the worker: accepts no more tasks, lets handlers finish within {@link
+   * WorkerBuilder#stopTimeout}, then interrupts them, releases unfinished tasks and sends all
+   * reports.
    */
   @Override
   public void close() {
@@ -99,8 +100,8 @@ public final class Worker implements AutoCloseable {
   }
 
   /**
-   * Ends it, letting handlers finish for this long. Called by a handler of its own, it only begins
-   * to.
+   * Stops the worker, letting handlers finish within this timeout. Called by one of its own
+   * handlers, it returns before the worker has stopped.
    */
   public void close(Duration timeout) {
     if (isClosed.compareAndSet(false, true)) {
@@ -113,7 +114,7 @@ public final class Worker implements AutoCloseable {
     try {
       stopped.await();
     } catch (InterruptedException e) {
-      Thread.currentThread().interrupt(); // it goes on stopping
+      Thread.currentThread().interrupt(); // stopping continues
     }
   }
 
@@ -138,7 +139,7 @@ public final class Worker implements AutoCloseable {
       sourceThread.join(REPORT_TIMEOUT.toMillis());
       sourceThread.interrupt();
     } catch (InterruptedException e) {
-      Thread.currentThread().interrupt(); // nobody does
+      Thread.currentThread().interrupt(); // not expected
     } finally {
       stopped.countDown();
     }
@@ -148,7 +149,7 @@ public final class Worker implements AutoCloseable {
     try {
       source.stop();
     } catch (InterruptedException e) {
-      Thread.currentThread().interrupt(); // it took too long
+      Thread.currentThread().interrupt(); // timed out
     }
   }
 
@@ -163,12 +164,12 @@ public final class Worker implements AutoCloseable {
           throw e;
         } catch (Exception e) {
           heldTasks.failed(e);
-        } catch (LinkageError e) { // a library that it needs is missing: somebody must hear of it
+        } catch (LinkageError e) { // a library is missing: report it
           heldTasks.failed(new IllegalStateException(e.toString(), e));
         }
       } while (!stopping.await(backoff.next().toNanos(), TimeUnit.NANOSECONDS));
     } catch (InterruptedException e) {
-      Thread.currentThread().interrupt(); // the end
+      Thread.currentThread().interrupt(); // stopped
     }
   }
 }

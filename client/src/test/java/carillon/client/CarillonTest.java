@@ -163,7 +163,7 @@ class CarillonTest {
 
     assertThat(e.status()).isEqualTo(502);
     assertThat(e.code()).isEqualTo("http-502");
-    assertThat(e).hasMessage("the server answered 502");
+    assertThat(e).hasMessage("HTTP 502");
   }
 
   @Test
@@ -181,7 +181,7 @@ class CarillonTest {
 
     assertThat(e.status()).isEqualTo(CarillonException.NO_ANSWER);
     assertThat(e.code()).isEqualTo("no-answer");
-    assertThat(e).hasMessageStartingWith("no answer from http://127.0.0.1:");
+    assertThat(e).hasMessageStartingWith("cannot connect to http://127.0.0.1:");
   }
 
   @Test

@@ -475,7 +475,7 @@ class CommandsTest {
 
     assertThat(type("task get 1")).isEqualTo(2);
 
-    assertThat(err()).startsWith("carillon: no answer from http://127.0.0.1:").hasLineCount(1);
+    assertThat(err()).startsWith("carillon: cannot connect to http://127.0.0.1:").hasLineCount(1);
   }
 
   @Test
@@ -484,7 +484,7 @@ class CommandsTest {
 
     assertThat(type("task get 1")).isEqualTo(2);
 
-    assertThat(err()).contains("is not JSON; is it a Carillon?").hasLineCount(1);
+    assertThat(err()).contains("is not JSON; is this a Carillon server?").hasLineCount(1);
   }
 
   @Test

@@ -28,15 +28,15 @@ import org.apache.kafka.common.errors.WakeupException;
 import org.apache.kafka.common.header.Header;
 
 /**
- * One life of a consumer: fetches, hands over, and commits what has ended. All on the thread of
- * {@link #consume}; others only leave what has ended in a queue.
+ * Runs one consumer: fetches records, delivers tasks and commits offsets, all on the thread of {@link
+ * #consume}. Other threads only queue ended tasks.
  */
 final class KafkaRun {
 
-  /** How long a turn waits for records while there is room. */
+  /** How long a poll waits for records while there is room. */
   private static final Duration POLL_TIMEOUT = Duration.ofMillis(200);
 
-  /** How long partitions that go to another member wait for their tasks in hand. */
+  /** How long revoked partitions wait for their running tasks. */
   private static final Duration HANDOVER_TIMEOUT = Duration.ofSeconds(5);
 
   private static final Duration COMMIT_INTERVAL = Duration.ofMillis(50);
@@ -48,15 +48,15 @@ final class KafkaRun {
   private final BiConsumer<ConsumerRecord<byte[], byte[]>, String> onSkipped;
 
   private final Map<TopicPartition, PartitionProgress> partitions = new HashMap<>();
-  private final Queue<Fetched> waiting = new ArrayDeque<>(); // fetched, and no room yet
+  private final Queue<Fetched> waiting = new ArrayDeque<>(); // fetched, waiting for room
   private final LinkedBlockingQueue<Ended> ended = new LinkedBlockingQueue<>();
   private final CountDownLatch closed = new CountDownLatch(1);
   private long lastCommit = System.nanoTime();
-  private volatile boolean isFull; // nothing is fetched, so that who ends a task must wake us
+  private volatile boolean isFull; // fetching is paused, so ended tasks must wake the consumer
   private volatile boolean isStopped;
   private volatile boolean isClosed;
 
-  /** A record, and the assignment of its partition under which it came. */
+  /** A record, and the assignment of its partition at that time. */
   private record Fetched(
       ConsumerRecord<byte[], byte[]> message, PartitionProgress progress, ClaimedTask task) {}
 
@@ -73,7 +73,7 @@ final class KafkaRun {
     this.onSkipped = onSkipped;
   }
 
-  /** Returns when closed. */
+  /** Consumes until closed. */
   void consume(Collection<String> topics) {
     consumer.subscribe(topics, new Rebalance());
     while (!isClosed) {
@@ -81,7 +81,7 @@ final class KafkaRun {
       try {
         consumer.poll(POLL_TIMEOUT).forEach(this::fetched);
       } catch (WakeupException e) {
-        // Something ended, or we shall.
+        // A task ended, or stop or close was called.
       }
       settle();
       commit();
@@ -116,7 +116,7 @@ final class KafkaRun {
     return new TopicPartition(message.topic(), message.partition());
   }
 
-  /** Gives the worker what it has room for; fetches no more while something is left. */
+  /** Delivers as many tasks as the worker has room for. Pauses fetching while some are left. */
   private void handOver() {
     for (int room = sink.room(); room > 0 && !isStopped && !waiting.isEmpty(); room--) {
       Fetched next = waiting.remove();
@@ -127,7 +127,7 @@ final class KafkaRun {
     if (isFull) {
       consumer.pause(consumer.assignment());
       if (!isStopped && sink.room() > 0) {
-        consumer.wakeup(); // it ended before it could know that we wait
+        consumer.wakeup(); // a task ended before isFull was set
       }
     } else {
       consumer.resume(consumer.paused());
@@ -154,7 +154,7 @@ final class KafkaRun {
     if (!isUnknownToServer) {
       fetched.progress().ended(fetched.message().offset());
     } else if (!isStopped && partitions.containsValue(fetched.progress())) {
-      waiting.add(fetched); // nobody else would send it again
+      waiting.add(fetched); // otherwise it would be lost
     }
   }
 
@@ -178,8 +178,8 @@ final class KafkaRun {
     }
   }
 
-  /** Commits now, for the last time that it can be done. */
-  private void commitAtOnce(Map<TopicPartition, PartitionProgress> last) {
+  /** Commits synchronously, before the partitions are lost to this consumer. */
+  private void commitNow(Map<TopicPartition, PartitionProgress> last) {
     last.values().forEach(PartitionProgress::forgetCommit);
     Map<TopicPartition, OffsetAndMetadata> offsets = toCommit(last);
     if (offsets.isEmpty()) {
@@ -189,14 +189,14 @@ final class KafkaRun {
       try {
         consumer.commitSync(offsets, COMMIT_TIMEOUT);
       } catch (WakeupException e) {
-        consumer.commitSync(offsets, COMMIT_TIMEOUT); // it was meant for a poll
+        consumer.commitSync(offsets, COMMIT_TIMEOUT); // a wakeup meant for poll
       }
     } catch (KafkaException e) {
-      sink.failed(e); // what was not committed comes again, here or elsewhere
+      sink.failed(e); // uncommitted records are delivered again
     }
   }
 
-  /** What is new since it was asked last. */
+  /** The offsets that changed since the last call. */
   private static Map<TopicPartition, OffsetAndMetadata> toCommit(
       Map<TopicPartition, PartitionProgress> partitions) {
     Map<TopicPartition, OffsetAndMetadata> offsets = new HashMap<>();
@@ -211,9 +211,9 @@ final class KafkaRun {
     return offsets;
   }
 
-  /** Lets go of partitions, after a while for the tasks of them that run. */
+  /** Releases partitions, after waiting a while for their running tasks. */
   private void release(Collection<TopicPartition> revoked, boolean isLost) {
-    isFull = false; // no wake-up is needed, nor would it be of use, in a callback
+    isFull = false; // a wakeup inside a callback would have no effect
     Map<TopicPartition, PartitionProgress> last = new HashMap<>();
     for (TopicPartition partition : revoked) {
       PartitionProgress progress = partitions.remove(partition);
@@ -224,7 +224,7 @@ final class KafkaRun {
     }
     if (!isLost) {
       awaitEnds(last.values());
-      commitAtOnce(last);
+      commitNow(last);
     }
   }
 
@@ -243,11 +243,11 @@ final class KafkaRun {
     }
   }
 
-  /** Commits and leaves the group, on the thread of {@link #consume}. */
+  /** Commits and leaves the group. Called on the thread of {@link #consume}. */
   void end() {
     try {
       settle();
-      commitAtOnce(partitions);
+      commitNow(partitions);
       consumer.close(CloseOptions.timeout(COMMIT_TIMEOUT));
     } catch (KafkaException e) {
       sink.failed(e);
@@ -256,8 +256,7 @@ final class KafkaRun {
     }
   }
 
-  /** Hears which partitions come and go. */
-  private final class Rebalance implements ConsumerRebalanceListener {
+    private final class Rebalance implements ConsumerRebalanceListener {
 
     @Override
     public void onPartitionsAssigned(Collection<TopicPartition> added) {
@@ -280,7 +279,7 @@ final class KafkaRun {
     consumer.wakeup();
   }
 
-  /** From another thread: has it commit and leave, and waits for that. */
+  /** Called by another thread: waits until the consumer has committed and left the group. */
   void close(Duration timeout) {
     isStopped = true;
     isClosed = true;
