@@ -122,7 +122,7 @@ class KafkaWorkerTest extends BrokerWorkerContract {
     // document begins
     KafkaSource invoices =
         KafkaSource.of(
-            Map.of("bootstrap.servers", servers, "group.id", "biller"), // Kafka's own settings
+            Map.of("bootstrap.servers", servers, "group.id", "biller"), // Kafka consumer settings
             "invoices");
     Worker biller =
         carillon
