@@ -13,7 +13,7 @@ import tools.jackson.core.StreamReadFeature;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
-/** A command that asks the API for something and shows the answer. */
+/** A command that calls the API and shows the response. */
 public abstract class ApiCommand implements Callable<Integer> {
 
   public static final JsonMapper JSON =
@@ -30,33 +30,33 @@ public abstract class ApiCommand implements Callable<Integer> {
     this.console = console;
   }
 
-  /** Makes the call. */
-  protected abstract JsonNode ask(Carillon carillon);
+  /** Calls the API. */
+  protected abstract JsonNode request(Carillon carillon);
 
-  /** Shows the answer to a person. */
-  public abstract void show(JsonNode answer);
+  /** Prints the response for people. */
+  public abstract void show(JsonNode response);
 
   @Override
   public final Integer call() {
     try (Carillon carillon = connection.open(console)) {
-      JsonNode answer = ask(carillon);
+      JsonNode response = request(carillon);
       if (json) {
-        console.out().println(answer.isMissingNode() ? "{}" : answer.toString());
-      } else if (answer.isMissingNode() || answer.isEmpty()) {
+        console.out().println(response.isMissingNode() ? "{}" : response.toString());
+      } else if (response.isMissingNode() || response.isEmpty()) {
         console.out().println("done");
       } else {
-        show(answer);
+        show(response);
       }
       return 0;
     }
   }
 
-  /** Makes a name or an id harmless in a path or a query. */
+  /** Percent-encodes a value for a path or a query. */
   public static String encoded(String text) {
     return URLEncoder.encode(text, StandardCharsets.UTF_8).replace("+", "%20");
   }
 
-  /** Reads JSON that is given itself, as {@code @file}, or as {@code -} for standard input. */
+  /** Reads JSON from an option: the text itself, {@code @file}, or {@code -} for standard input. */
   protected JsonNode readJson(String option, String given) {
     String text = given;
     try {

@@ -9,7 +9,7 @@ import java.nio.file.Path;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 
-/** The options by which a command finds its server, and the key to it. */
+/** The options for the server, the API key and the tenant. */
 public final class Connection {
 
   private static final String DEFAULT_URL = "http://127.0.0.1:8080";
@@ -60,13 +60,13 @@ public final class Connection {
     return name == null ? carillon : carillon.withTenant(name);
   }
 
-  /** The tenant that is asked for; null where the key decides. */
+  /** The tenant to act on; null for the tenant of the key. */
   public @Nullable String tenant(Console console) {
-    return given(tenant, console, "CARILLON_TENANT");
+    return value(tenant, console, "CARILLON_TENANT");
   }
 
   public String url(Console console) {
-    String given = given(url, console, "CARILLON_URL");
+    String given = value(url, console, "CARILLON_URL");
     return given == null ? DEFAULT_URL : given;
   }
 
@@ -75,13 +75,13 @@ public final class Connection {
       console
           .err()
           .println(
-              "warning: the API key goes to "
+              "warning: the API key is sent to "
                   + Text.visible(String.valueOf(server.getHost()))
                   + " unencrypted; use https");
     }
   }
 
-  /** A literal loopback address, or the one name that always means it. */
+  /** A literal loopback address, or {@code localhost}. */
   private static boolean isThisMachine(URI server) {
     String host = server.getHost();
     if (host == null) {
@@ -94,7 +94,7 @@ public final class Connection {
     try {
       return InetAddress.ofLiteral(bare).isLoopbackAddress();
     } catch (IllegalArgumentException _) {
-      return false; // a name, which may mean another machine tomorrow
+      return false; // a host name may resolve to another machine
     }
   }
 
@@ -105,33 +105,33 @@ public final class Connection {
     if (keyFile != null) {
       return read(console.directory().resolve(keyFile));
     }
-    String variable = given(null, console, "CARILLON_KEY");
+    String variable = value(null, console, "CARILLON_KEY");
     if (variable != null) {
       return checked(variable);
     }
-    String variableFile = given(null, console, "CARILLON_KEY_FILE");
+    String variableFile = value(null, console, "CARILLON_KEY_FILE");
     if (variableFile != null) {
       return read(console.directory().resolve(variableFile));
     }
-    String directory = given(dataDir, console, "CARILLON_DATA_DIR");
-    Path kept =
+    String directory = value(dataDir, console, "CARILLON_DATA_DIR");
+    Path adminKey =
         console.directory().resolve(directory == null ? "data" : directory).resolve("admin-key");
-    if (!Files.exists(kept)) {
+    if (!Files.exists(adminKey)) {
       throw new CommandFailed(
-          "no API key. Set CARILLON_KEY or --api-key-file (not found in " + kept + ")");
+          "no API key. Set CARILLON_KEY or --api-key-file (not found in " + adminKey + ")");
     }
     if (!isThisMachine(server)) {
       throw new CommandFailed(
           "no API key for "
               + Text.visible(server.toString())
               + ": the admin key in "
-              + kept
+              + adminKey
               + " is sent to this machine only. Set CARILLON_KEY or --api-key-file");
     }
-    return read(kept);
+    return read(adminKey);
   }
 
-  private static @Nullable String given(@Nullable String option, Console console, String variable) {
+  private static @Nullable String value(@Nullable String option, Console console, String variable) {
     String value = option == null ? console.environment().get(variable) : option;
     return value == null || value.isEmpty() ? null : value;
   }
@@ -141,14 +141,14 @@ public final class Connection {
       return checked(Files.readString(file).strip());
     } catch (IOException e) {
       throw new CommandFailed(
-          "the key file " + file + " cannot be read: " + CommandFailed.reason(e));
+          "cannot read the key file " + file + ": " + CommandFailed.reason(e));
     }
   }
 
-  /** What cannot stand in a header would otherwise be shown, key and all, by whoever refuses it. */
+  /** The HTTP client would reject an invalid header value with a message that shows the key. */
   private static String checked(String key) {
     if (key.isEmpty() || !key.chars().allMatch(c -> c > ' ' && c < 0x7f)) {
-      throw new CommandFailed("the API key must be visible ASCII characters");
+      throw new CommandFailed("the API key must consist of visible ASCII characters");
     }
     return key;
   }

@@ -12,7 +12,7 @@ import picocli.CommandLine.Model.PositionalParamSpec;
  *
  * @param names of an option; empty for an argument
  * @param choices the values of a {@link Kind#CHOICE}
- * @param path the field, with a dot before each level of nesting, such as {@code retry.maxAttempts}
+ * @param path the field, with dots for nesting, such as {@code retry.maxAttempts}
  */
 public record Field(
     Kind kind,
@@ -23,7 +23,7 @@ public record Field(
     boolean isRequired,
     List<String> choices) {
 
-  /** What a value looks like. */
+  /** The format of a value. */
   public enum Kind {
     TEXT,
     /** One of several names. */
@@ -32,12 +32,12 @@ public record Field(
     FLAG,
     /** A flag that stands for an empty object. */
     EMPTY,
-    /** JSON, a file of it, or standard input. */
+    /** JSON, {@code @file}, or {@code -} for standard input. */
     JSON,
-    /** Names and values, as an object. */
+    /** NAME=VALUE, repeatable; becomes an object. */
     PAIRS,
     LIST,
-    /** A part of the path of the request. */
+    /** A part of the request path. */
     IN_PATH,
     IDEMPOTENCY_KEY
   }
@@ -58,11 +58,11 @@ public record Field(
     return option(Kind.TEXT, names, label, path, description);
   }
 
-  /** A text that is one of these names, in any case. */
+  /** A text that is one of these names; case-insensitive. */
   public static Field choice(String names, String label, String path, List<String> choices) {
     return new Field(
         Kind.CHOICE,
-        Arrays.asList(names.split(" ")),
+        Arrays.asList(names.split(" ", -1)),
         label,
         path,
         alternatives(choices),
@@ -108,7 +108,7 @@ public record Field(
         "makes retries of this call safe");
   }
 
-  /** An argument that fills {@code {LABEL}} in the path of the request. */
+  /** An argument that fills {@code {LABEL}} in the request path. */
   public static Field inPath(String label) {
     return new Field(Kind.IN_PATH, List.of(), label, "", "", true, List.of());
   }
@@ -125,7 +125,7 @@ public record Field(
   private static Field option(
       Kind kind, String names, String label, String path, String description) {
     return new Field(
-        kind, Arrays.asList(names.split(" ")), label, path, description, false, List.of());
+        kind, Arrays.asList(names.split(" ", -1)), label, path, description, false, List.of());
   }
 
   public Field required() {

@@ -42,16 +42,16 @@ public final class Operation extends ApiCommand {
   private Consumer<ObjectNode> preparation = _ -> {};
   private Caller caller = (_, _, send) -> send.get();
   private BiConsumer<Console, JsonNode> view =
-      (console, answer) -> new Table(console).object(answer);
+      (console, response) -> new Table(console).object(response);
 
-  /** How the answer is found if sending the request once is not enough. */
+  /** Gets the response if sending the request once is not enough. */
   @FunctionalInterface
   public interface Caller {
     JsonNode call(Carillon carillon, Console console, Supplier<JsonNode> send);
   }
 
   /**
-   * @param path with {@code {LABEL}} for each argument that is a part of it
+   * @param path with {@code {LABEL}} for each argument in it
    */
   public Operation(
       Console console, String name, String method, String path, String... description) {
@@ -62,7 +62,7 @@ public final class Operation extends ApiCommand {
     spec.usageMessage().description(description);
   }
 
-  /** A command with these subcommands. */
+  /** Creates a command with subcommands. */
   public static CommandLine group(String name, String description, ApiCommand... commands) {
     CommandSpec spec = CommandSpec.create().name(name);
     spec.usageMessage().description(description);
@@ -97,7 +97,7 @@ public final class Operation extends ApiCommand {
   }
 
   /**
-   * Adds fields that exclude each other.
+   * Adds mutually exclusive fields.
    *
    * @param isRequired whether one of them must be given
    */
@@ -111,13 +111,13 @@ public final class Operation extends ApiCommand {
     return this;
   }
 
-  /** Adds the options of a list, and shows the answer as one. */
+  /** Adds the options of a list and shows the response as a table. */
   public Operation list(String... columns) {
-    view = (console, answer) -> new Table(console).list(answer, columns);
+    view = (console, response) -> new Table(console).list(response, columns);
     return with(LIMIT, CURSOR);
   }
 
-  /** Adds a check or change of the request before it is sent. */
+  /** Adds a step that checks or changes the request before it is sent. */
   public Operation prepare(Consumer<ObjectNode> step) {
     preparation = preparation.andThen(step);
     return this;
@@ -151,7 +151,7 @@ public final class Operation extends ApiCommand {
     return this;
   }
 
-  /** Adds the option to follow what the request has started. */
+  /** Adds {@code --watch} for the operation that the request starts. */
   public Operation watching(WatchOption.Subject subject) {
     WatchOption watch = new WatchOption();
     spec.addMixin("watch", CommandSpec.forAnnotatedObject(watch));
@@ -171,8 +171,8 @@ public final class Operation extends ApiCommand {
   }
 
   @Override
-  protected JsonNode ask(Carillon carillon) {
-    ObjectNode request = request();
+  protected JsonNode request(Carillon carillon) {
+    ObjectNode request = fieldValues();
     preparation.accept(request);
     try {
       return caller.call(carillon, console, () -> send(carillon, request));
@@ -215,8 +215,8 @@ public final class Operation extends ApiCommand {
   }
 
   @Override
-  public void show(JsonNode answer) {
-    view.accept(console, answer);
+  public void show(JsonNode response) {
+    view.accept(console, response);
   }
 
   private JsonNode send(Carillon carillon, ObjectNode request) {
@@ -235,22 +235,22 @@ public final class Operation extends ApiCommand {
   }
 
   /**
-   * Skips empty pages: the server bounds how far it searches for one page, so an empty page may
-   * have a next one.
+   * Skips empty pages: the server limits how far it searches for one page, so an empty page may have a
+   * next one.
    */
   private static JsonNode read(Carillon carillon, String path, ObjectNode request) {
-    JsonNode answer = carillon.get(path + query(request));
-    for (int page = 1; page < MAX_EMPTY_PAGES && isEmptyButNotLast(answer); page++) {
-      request.set("cursor", answer.path("nextCursor"));
-      answer = carillon.get(path + query(request));
+    JsonNode response = carillon.get(path + query(request));
+    for (int page = 1; page < MAX_EMPTY_PAGES && isEmptyButNotLast(response); page++) {
+      request.set("cursor", response.path("nextCursor"));
+      response = carillon.get(path + query(request));
     }
-    return answer;
+    return response;
   }
 
-  private static boolean isEmptyButNotLast(JsonNode answer) {
-    return answer.path("items").isArray()
-        && answer.path("items").isEmpty()
-        && answer.path("nextCursor").isString();
+  private static boolean isEmptyButNotLast(JsonNode response) {
+    return response.path("items").isArray()
+        && response.path("items").isEmpty()
+        && response.path("nextCursor").isString();
   }
 
   private static String query(ObjectNode request) {
@@ -282,7 +282,7 @@ public final class Operation extends ApiCommand {
         .orElse(null);
   }
 
-  /** Puts the arguments into a path; an optional one that is missing takes its slash along. */
+  /** Puts the arguments into a template; a missing optional one is removed with its slash. */
   private String expanded(String template) {
     String result = template;
     for (Map.Entry<Field, ArgSpec> field : fields.entrySet()) {
@@ -298,7 +298,7 @@ public final class Operation extends ApiCommand {
     return result;
   }
 
-  private ObjectNode request() {
+  private ObjectNode fieldValues() {
     ObjectNode request = JSON.createObjectNode();
     ObjectNode whole = JSON.createObjectNode();
     for (Map.Entry<Field, ArgSpec> entry : fields.entrySet()) {
@@ -328,15 +328,15 @@ public final class Operation extends ApiCommand {
       case CHOICE -> JSON.valueToTree(chosen(field, (String) given));
       case EMPTY -> JSON.createObjectNode();
       case PAIRS -> {
-        ((Map<?, ?>) given).keySet().forEach(name -> refuseEmpty(field.name() + ": the name", name));
+        ((Map<?, ?>) given).keySet().forEach(name -> rejectEmpty(field.name() + ": the name", name));
         yield JSON.valueToTree(given);
       }
       case LIST -> {
-        ((List<?>) given).forEach(each -> refuseEmpty(field.name(), each));
+        ((List<?>) given).forEach(each -> rejectEmpty(field.name(), each));
         yield JSON.valueToTree(given);
       }
       default -> {
-        refuseEmpty(field.name(), given);
+        rejectEmpty(field.name(), given);
         yield JSON.valueToTree(given);
       }
     };
@@ -357,8 +357,8 @@ public final class Operation extends ApiCommand {
                         + Field.alternatives(field.choices())));
   }
 
-  /** An empty value is a variable of a script that was not set, and could mean everything. */
-  private static void refuseEmpty(String what, @Nullable Object value) {
+  /** An empty value is usually an unset variable of a script, and could match everything. */
+  private static void rejectEmpty(String what, @Nullable Object value) {
     if ("".equals(value)) {
       throw new CommandFailed(what + " must not be empty");
     }
@@ -366,7 +366,7 @@ public final class Operation extends ApiCommand {
 
   private static void put(ObjectNode request, String path, JsonNode value) {
     ObjectNode node = request;
-    String[] names = path.split("\\.");
+    String[] names = path.split("\\.", -1);
     for (int i = 0; i < names.length - 1; i++) {
       node = node.get(names[i]) instanceof ObjectNode child ? child : node.putObject(names[i]);
     }

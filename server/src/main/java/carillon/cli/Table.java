@@ -10,13 +10,13 @@ import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import tools.jackson.databind.JsonNode;
 
-/** Prints JSON for people: a list as aligned columns, an object as aligned lines. */
+/** Prints JSON for people: a list as columns, an object as lines. */
 public final class Table {
 
-  private static final int WIDEST_CELL = 60;
+  private static final int MAX_CELL_WIDTH = 60;
 
-  /** This column stands last, and half of what it says would say nothing. */
-  private static final String SENTENCE = "note";
+  /** The last column, a sentence that is never truncated. */
+  private static final String NOTE = "note";
 
   private static final Set<String> DURATIONS =
       Set.of(
@@ -44,13 +44,13 @@ public final class Table {
     this.console = console;
   }
 
-  /** The {@code items} of a list answer, and how to get more of them. */
-  public void list(JsonNode answer, String... columns) {
-    String cursor = answer.path("nextCursor").asString("");
-    if (answer.path("items").isEmpty() && !cursor.isEmpty()) {
+  /** Prints the {@code items} of a response and the cursor of the next page. */
+  public void list(JsonNode response, String... columns) {
+    String cursor = response.path("nextCursor").asString("");
+    if (response.path("items").isEmpty() && !cursor.isEmpty()) {
       console.out().println("no matches on this page");
     } else {
-      rows(answer.path("items"), List.of(columns));
+      rows(response.path("items"), List.of(columns));
     }
     if (!cursor.isEmpty()) {
       console
@@ -59,7 +59,7 @@ public final class Table {
     }
   }
 
-  /** One thing: its plain fields first, then a table for each list of objects in it. */
+  /** Prints the plain fields of an object, then a table for each list of objects in it. */
   public void object(JsonNode object) {
     int width =
         object.propertyNames().stream().mapToInt(name -> heading(name).length()).max().orElse(0);
@@ -141,12 +141,12 @@ public final class Table {
     return columns;
   }
 
-  /** The value of a column, as short as it can be understood. */
+  /** The value of a column, in short form. */
   private static String cell(JsonNode item, String column) {
     JsonNode value = item.path(column);
     if (column.equals("error") && value.path("status").isNumber()) {
-      String response = item.path("output").asString("");
-      String reason = response.isEmpty() ? value.path("message").asString("") : response;
+      String body = item.path("output").asString("");
+      String reason = body.isEmpty() ? value.path("message").asString("") : body;
       return Text.visible("HTTP " + value.path("status").asString() + ": " + reason);
     }
     if (column.equals("target") && value.path("http").isObject()) {
@@ -193,9 +193,9 @@ public final class Table {
   }
 
   private static String shortened(String column, String text) {
-    return text.length() <= WIDEST_CELL || column.equals(SENTENCE)
+    return text.length() <= MAX_CELL_WIDTH || column.equals(NOTE)
         ? text
-        : text.substring(0, WIDEST_CELL - 1) + "…";
+        : text.substring(0, MAX_CELL_WIDTH - 1) + "…";
   }
 
   private static String padded(String text, int width) {

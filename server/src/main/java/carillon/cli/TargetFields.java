@@ -3,7 +3,7 @@ package carillon.cli;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.node.ObjectNode;
 
-/** The options that say where a task goes; the type's own target unless given. */
+/** The options for the target of a task. */
 public final class TargetFields {
 
   private static final String BROKER = "broker"; // becomes kafka or rabbitmq

@@ -1,14 +1,14 @@
 package carillon.cli;
 
 
-/** Makes text from anywhere safe to show on a terminal and in a log. */
+/** Makes untrusted text safe to print on a terminal or in a log. */
 public final class Text {
 
   private Text() {}
 
   /**
-   * The same text with every control, format and separator character written as an escape, so that
-   * it stays on its line, cannot steer a terminal, and reads in the order in which it is stored.
+   * Escapes control, format and separator characters, so that the text stays on its line, cannot
+   * control the terminal and reads in the order in which it is stored.
    */
   public static String visible(String text) {
     int clean = 0;

@@ -10,12 +10,12 @@ import java.util.function.UnaryOperator;
 import picocli.CommandLine.Option;
 import tools.jackson.databind.JsonNode;
 
-/** The option to look on until something that the server does has ended. */
+/** The option to follow an operation of the server until it finishes. */
 public final class WatchOption {
 
   private static final int WIDTH = 30;
-  private static final int ALL = 100;
-  private static final Set<String> UNDER_WAY = Set.of("RUNNING", "UNDOING");
+  private static final int PERCENT = 100;
+  private static final Set<String> RUNNING_STATES = Set.of("RUNNING", "UNDOING");
 
   @Option(names = "--watch", description = "follow the progress until it finishes")
   private boolean watch;
@@ -27,10 +27,10 @@ public final class WatchOption {
   private String interval = "1s";
 
   /**
-   * What is watched.
+   * An operation to follow.
    *
-   * @param path where it is read, with {@code {id}} for its id
-   * @param exitHint what to print if the command ends before it, with {@code {id}} as well
+   * @param path its path, with {@code {id}} for its id
+   * @param exitHint printed if the command ends first, with {@code {id}} as well
    */
   public record Subject(String path, Function<JsonNode, Progress> progress, String exitHint) {
 
@@ -40,22 +40,22 @@ public final class WatchOption {
   }
 
   /**
-   * How far it has come.
+   * The progress of an operation.
    *
-   * @param line the same in words
+   * @param line the progress in words
    */
   public record Progress(String state, long done, long all, String line) {
 
-    boolean isUnderWay() {
-      return UNDER_WAY.contains(state);
+    boolean isRunning() {
+      return RUNNING_STATES.contains(state);
     }
 
     long percent() {
-      return all == 0 ? ALL : Math.min(ALL, done * ALL / all);
+      return all == 0 ? PERCENT : Math.min(PERCENT, done * PERCENT / all);
     }
   }
 
-  /** Reads an option whose value is a time between two readings. */
+  /** Parses the value of {@code --interval}. */
   public static Duration interval(String text) {
     return Durations.parse(text)
         .filter(Duration::isPositive)
@@ -64,41 +64,41 @@ public final class WatchOption {
   }
 
   /**
-   * The thing once it has ended, or as it is if nobody wants to watch.
+   * Returns the operation after it has finished, or as it is without {@code --watch}.
    *
-   * @param ask starts or asks for it; not called if the options are wrong
-   * @param arguments puts the arguments of the command into a text
+   * @param request starts or reads it; not called if the options are invalid
+   * @param arguments puts the arguments of the command into a template
    */
   JsonNode until(
       Carillon carillon,
       Console console,
-      Supplier<JsonNode> ask,
+      Supplier<JsonNode> request,
       Subject subject,
       UnaryOperator<String> arguments) {
     Duration pause = interval(interval);
-    JsonNode first = ask.get();
+    JsonNode first = request.get();
     if (!watch || !first.has("id")) {
       return first;
     }
     String path = Subject.withId(arguments.apply(subject.path()), first);
     String hint = Subject.withId(arguments.apply(subject.exitHint()), first);
-    Thread leaving = new Thread(() -> console.err().println("\ncarillon: " + hint));
+    Thread printHint = new Thread(() -> console.err().println("\ncarillon: " + hint));
     JsonNode now = first;
-    Runtime.getRuntime().addShutdownHook(leaving);
+    Runtime.getRuntime().addShutdownHook(printHint);
     try {
-      while (progress(subject, now).isUnderWay() && !console.err().checkError()) {
+      while (progress(subject, now).isRunning() && !console.err().checkError()) {
         show(console, progress(subject, now));
         Thread.sleep(pause);
         now = carillon.get(path);
       }
-      if (progress(subject, first).isUnderWay()) {
+      if (progress(subject, first).isRunning()) {
         show(console, progress(subject, now));
         console.err().print(console.isTerminal() ? "\n" : "");
       }
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }
-    Runtime.getRuntime().removeShutdownHook(leaving);
+    Runtime.getRuntime().removeShutdownHook(printHint);
     return now;
   }
 
@@ -113,7 +113,7 @@ public final class WatchOption {
       console.err().println(state + " " + percent + "%: " + progress.line());
       return;
     }
-    int done = (int) (percent * WIDTH / ALL);
+    int done = (int) (percent * WIDTH / PERCENT);
     String bar = "#".repeat(done) + ".".repeat(WIDTH - done);
     console.err().print("\r\033[K" + state + " [" + bar + "] " + percent + "%  " + progress.line());
     console.err().flush();

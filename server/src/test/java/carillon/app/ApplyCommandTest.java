@@ -125,7 +125,7 @@ class ApplyCommandTest {
     assertThat(apply()).isEqualTo(2);
 
     assertThat(terminal.err())
-        .isEqualTo("carillon: f.yaml: line 2: a: /every is bad; and refused too: b\n");
+        .isEqualTo("carillon: f.yaml: line 2: a: /every is bad; also rejected: b\n");
     assertThat(api.asked()).hasSize(4).noneMatch(asked -> "null".equals(asked.ifMatch()));
   }
 
@@ -143,12 +143,12 @@ class ApplyCommandTest {
     Files.writeString(directory.resolve("g.yaml"), "schedules: [{name: b, every: 1s, type: t}]");
     assertThat(apply("-f", "g.yaml")).isEqualTo(2);
     assertThat(terminal.err())
-        .isEqualTo("carillon: g.yaml: line 1: b: is there twice: also in line 3 of f.yaml\n");
+        .isEqualTo("carillon: g.yaml: line 1: b: is a duplicate of line 3 of f.yaml\n");
 
     Files.writeString(directory.resolve("f.yaml"), TWO + TWO.replace("schedules:\n", ""));
     assertThat(apply()).isEqualTo(2);
     assertThat(terminal.err())
-        .isEqualTo("carillon: f.yaml: line 6: a: is there twice: also in line 2 of f.yaml\n");
+        .isEqualTo("carillon: f.yaml: line 6: a: is a duplicate of line 2 of f.yaml\n");
 
     assertThat(api.asked()).isEmpty();
   }
@@ -164,8 +164,8 @@ class ApplyCommandTest {
     assertThat(apply("--prune")).isEqualTo(2);
     assertThat(terminal.err())
         .isEqualTo(
-            "carillon: f.yaml: has no schedules, and --prune would delete all; add --allow-empty if"
-                + " that is meant\n");
+            "carillon: f.yaml: has no schedules, so --prune would delete all of them; add"
+                + " --allow-empty to allow it\n");
     assertThat(api.asked()).isEmpty();
 
     assertThat(apply("--prune", "--allow-empty")).isZero();
@@ -202,7 +202,7 @@ class ApplyCommandTest {
   void a_file_that_is_too_large_or_no_text_is_refused() throws IOException {
     Files.writeString(directory.resolve("f.yaml"), "#".repeat(3 << 20));
     assertThat(apply()).isEqualTo(2);
-    assertThat(terminal.err()).contains("f.yaml: has more than 2097152 bytes; divide it");
+    assertThat(terminal.err()).contains("f.yaml: has more than 2097152 bytes; split it");
 
     Files.write(directory.resolve("f.yaml"), new byte[] {'a', (byte) 0xff});
     assertThat(apply()).isEqualTo(2);

@@ -127,7 +127,7 @@ class CommandsTest {
         "task get 1 --url ftp://x    | --url: \"ftp://x\" is not a URL such as"
             + " http://127.0.0.1:8080",
         "task get 1 --url ht_tp:|x   | --url: ",
-        "task get 1 --api-key-file x | the key file ",
+        "task get 1 --api-key-file x | cannot read the key file ",
       })
   void a_mistake_is_one_line_and_status_2(String line, String expected) {
     assertThat(type(line)).isEqualTo(2);
@@ -398,7 +398,7 @@ class CommandsTest {
 
     type("type get t --api-key given --url http://carillon.invalid:1");
 
-    assertThat(err()).contains("warning: the API key goes to carillon.invalid unencrypted");
+    assertThat(err()).contains("warning: the API key is sent to carillon.invalid unencrypted");
   }
 
   @Test

@@ -148,7 +148,7 @@ class RestoreCommandTest {
     assertThat(err().lines())
         .containsExactly(
             "carillon: a.gz: tenant \"gone\": unknown tenant",
-            "carillon: b: line 1: \"Not A Name\" is no tenant's name");
+            "carillon: b: line 1: \"Not A Name\" is not a valid tenant name");
     assertThat(api.asked()).hasSize(1);
   }
 
@@ -161,7 +161,7 @@ class RestoreCommandTest {
 
     assertThat(restore("cut.gz")).isEqualTo(2);
 
-    assertThat(err()).contains("cut.gz: is damaged or cut off, nothing of it was restored");
+    assertThat(err()).contains("cut.gz: is damaged or truncated; nothing was restored");
     assertThat(err()).hasLineCount(1);
     assertThat(api.asked()).isEmpty();
   }
@@ -180,10 +180,10 @@ class RestoreCommandTest {
 
     assertThat(err().lines())
         .satisfiesExactly(
-            line -> assertThat(line).isEqualTo("carillon: none: cannot be read: no such file"),
-            line -> assertThat(line).contains("text: line 1 names no tenant"),
-            line -> assertThat(line).contains("json: line 1 names no tenant"),
-            line -> assertThat(line).startsWith("carillon: fake.gz: cannot be read: "),
+            line -> assertThat(line).isEqualTo("carillon: none: cannot read the file: no such file"),
+            line -> assertThat(line).contains("text: line 1 has no tenant"),
+            line -> assertThat(line).contains("json: line 1 has no tenant"),
+            line -> assertThat(line).startsWith("carillon: fake.gz: cannot read the file: "),
             line -> assertThat(line).contains("Missing required parameter: 'FILE'"));
     assertThat(api.asked()).isEmpty();
   }

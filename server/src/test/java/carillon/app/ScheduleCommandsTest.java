@@ -111,7 +111,7 @@ class ScheduleCommandsTest {
         "backfill n --from A --to B --watch --interval soon | --interval: \"soon\" is not a",
         "backfill-stop n          | Missing required parameter: 'ID'",
         "apply                    | Missing required option: '--file=FILE|-'",
-        "apply -f none.yaml       | none.yaml: cannot be read: no such file",
+        "apply -f none.yaml       | none.yaml: cannot read the file: no such file",
         "tirgger n                | unknown command \"tirgger\"; did you mean trigger?",
       })
   void a_mistake_is_one_line_and_status_2(String line, String expected) {

@@ -161,8 +161,7 @@ class ScheduleServerTest {
     assertThat(run("schedule", "apply", "-f", "f.yaml", "--prune", "--dry-run"))
         .isEqualTo(
             steps
-                + "dry run: 3 would change (1 created, 1 changed, 1 unchanged, 1 removed); nothing"
-                + " was changed\n");
+                + "dry run: 3 would change (1 created, 1 changed, 1 unchanged, 1 removed)\n");
     assertThat(run("schedule", "list")).contains("30 2 * * *", "hashed").doesNotContain("new ");
     assertThat(run("schedule", "apply", "-f", "f.yaml", "--prune"))
         .isEqualTo(steps + "1 created, 1 changed, 1 unchanged, 1 removed\n");
@@ -223,7 +222,7 @@ class ScheduleServerTest {
 
     assertThat(terminal.err())
         .startsWith("carillon: f.yaml: line 5: never: /cron ")
-        .endsWith("; and refused too: nowhere, over\n")
+        .endsWith("; also rejected: nowhere, over\n")
         .hasLineCount(1);
     assertThat(run("schedule", "list")).isEqualTo("no results\n");
   }

@@ -16,7 +16,7 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.JsonNode;
 
-/** An answer of {@code /v1/cluster} as lines for people. No clock, no I/O. */
+/** A response of {@code /v1/cluster} as lines for people. No clock, no I/O. */
 final class ClusterPage {
 
   static final String NOT_RESPONDING = "NOT RESPONDING";
@@ -31,7 +31,7 @@ final class ClusterPage {
     this.rates = rates;
   }
 
-  /** What holds for the cluster as a whole. */
+  /** The cluster as a whole. */
   List<Line> summary() {
     List<Line> lines = new ArrayList<>();
     lines.add(leader());
@@ -92,7 +92,7 @@ final class ClusterPage {
         + suspects(cluster);
   }
 
-  /** Nothing while there are none. */
+  /** Empty if there are none. */
   private static String suspects(JsonNode of) {
     int waiting = of.path("suspects").path("waiting").asInt(0);
     int running = of.path("suspects").path("running").asInt(0);
@@ -130,10 +130,10 @@ final class ClusterPage {
     return all.isEmpty() ? "none" : String.join("; ", all);
   }
 
-  /** The nodes but those that left, one in a row. */
+  /** The nodes that have not stopped, one per row. */
   ClusterTable table() {
     List<JsonNode> nodes = nodes(node -> !is(node, "LEFT"));
-    int most = nodes.stream().mapToInt(node -> node.path("shards").size()).max().orElse(0);
+    int max = nodes.stream().mapToInt(node -> node.path("shards").size()).max().orElse(0);
     String leader = cluster.path("leader").path("node").asString("");
     ClusterTable table = new ClusterTable(nodes.size());
     table.add(ClusterTable.Column.MARK, each(nodes, node -> mark(node, leader)));
@@ -146,7 +146,7 @@ final class ClusterPage {
     table.add(ClusterTable.Column.IN_FLIGHT, each(nodes, ClusterPage::inFlight));
     table.add(ClusterTable.Column.CLOCK, each(nodes, ClusterPage::clock));
     table.add(ClusterTable.Column.HEARTBEAT, each(nodes, node -> age(node, "renewedAt")));
-    table.add(ClusterTable.Column.BAR, each(nodes, node -> bar(node, most)));
+    table.add(ClusterTable.Column.BAR, each(nodes, node -> bar(node, max)));
     table.add(ClusterTable.Column.ROLES, each(nodes, ClusterPage::roles));
     table.add(ClusterTable.Column.UP, each(nodes, node -> age(node, "startedAt")));
     table.add(ClusterTable.Column.VERSION, each(nodes, node -> text(node, "version")));
@@ -176,10 +176,10 @@ final class ClusterPage {
         String.join(",", node.path("roles").valueStream().map(role -> role.asString("")).toList()));
   }
 
-  /** As long as the longest for who has the most. */
-  private static String bar(JsonNode node, int most) {
+  /** A bar in proportion to the node with the most shards. */
+  private static String bar(JsonNode node, int max) {
     int shards = node.path("shards").size();
-    return "#".repeat(most == 0 ? 0 : (shards * ClusterTable.BAR_WIDTH + most - 1) / most);
+    return "#".repeat(max == 0 ? 0 : (shards * ClusterTable.BAR_WIDTH + max - 1) / max);
   }
 
   private String rate(JsonNode node, Function<String, OptionalDouble> rate) {

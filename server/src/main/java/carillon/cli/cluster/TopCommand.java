@@ -20,7 +20,7 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import tools.jackson.databind.JsonNode;
 
-/** {@code carillon top}: what the cluster is doing, second by second. */
+/** {@code carillon top}: a live view of the cluster. */
 @Command(
     name = "top",
     description = {
@@ -36,10 +36,9 @@ public final class TopCommand implements Callable<Integer> {
   @Mixin private final Connection connection = new Connection();
 
   @ArgGroup(exclusive = true)
-  private @Nullable Form form;
+  private @Nullable Format format;
 
-  /** What is shown. */
-  private static final class Form {
+  private static final class Format {
 
     @Option(names = "--json", description = "output raw JSON and exit")
     private boolean json;
@@ -69,9 +68,9 @@ public final class TopCommand implements Callable<Integer> {
   public Integer call() throws InterruptedException {
     Duration pause = WatchOption.interval(interval);
     try (Carillon carillon = connection.open(console)) {
-      if (form != null && form.metrics) {
+      if (format != null && format.metrics) {
         new TopMetrics(console, connection.url(console)).watch(carillon, pause, once);
-      } else if (form != null && form.json) {
+      } else if (format != null && format.json) {
         console.out().println(carillon.get(PATH));
       } else {
         watch(carillon, pause);
@@ -84,7 +83,7 @@ public final class TopCommand implements Callable<Integer> {
     ClusterRates rates = new ClusterRates();
     JsonNode cluster = carillon.get(PATH);
     rates.add(cluster);
-    if (once || !console.obeys()) {
+    if (once || !console.isAnsiTerminal()) {
       Thread.sleep(pause);
       cluster = carillon.get(PATH);
       rates.add(cluster);
@@ -94,44 +93,44 @@ public final class TopCommand implements Callable<Integer> {
       return;
     }
     try (Screen screen = Screen.open(console)) {
-      String trouble = null;
+      String error = null;
       do {
-        screen.show(lines(new ClusterPage(cluster, rates), trouble, Screen.size(console)));
-        if (screen.isLeft(pause)) {
+        screen.show(lines(new ClusterPage(cluster, rates), error, Screen.size(console)));
+        if (screen.isQuitWithin(pause)) {
           return;
         }
         try {
           cluster = carillon.get(PATH);
           rates.add(cluster);
-          trouble = null;
+          error = null;
         } catch (CarillonException e) {
-          trouble = passing(e);
+          error = transientError(e);
         }
-      } while (!console.out().checkError()); // the terminal may have gone
+      } while (!console.out().checkError()); // stop if the terminal is gone
     }
   }
 
-  /** A node that is being replaced comes back; who may not look never may. */
-  private static String passing(CarillonException e) {
+  /** Errors of an unavailable server are shown and retried; others are thrown. */
+  private static String transientError(CarillonException e) {
     if (e.status() == CarillonException.NO_ANSWER || e.status() >= SERVER_ERROR) {
       return Text.visible(String.valueOf(e.getMessage()));
     }
     throw e;
   }
 
-  private List<String> lines(ClusterPage page, @Nullable String trouble, Screen.Size size) {
+  private List<String> lines(ClusterPage page, @Nullable String error, Screen.Size size) {
     List<Line> lines = new ArrayList<>();
     lines.add(
         Line.of(
             new Line.Piece("carillon top", Colour.BOLD),
             new Line.Piece("  " + Text.visible(connection.url(console)), null)));
     lines.add(
-        trouble == null
+        error == null
             ? Line.EMPTY
-            : Line.of(new Line.Piece("stale: " + trouble, Colour.YELLOW)));
+            : Line.of(new Line.Piece("stale: " + error, Colour.YELLOW)));
     lines.addAll(page.summary());
     lines.add(Line.EMPTY);
-    // One line stays free for the cursor.
+    // Leave one line for the cursor.
     lines.addAll(page.table().lines(size.columns(), size.lines() - lines.size() - 1));
     return lines.stream().map(line -> line.print(console, size.columns())).toList();
   }

@@ -78,7 +78,7 @@ public final class DeadLetterCommands {
         new RestoreCommand(console));
   }
 
-  /** Adds the filter of a bulk command. Saying nothing is not saying all. */
+  /** Adds the filter of a bulk command. An empty filter is an error, not "all". */
   private static Operation bulk(Operation operation) {
     return operation
         .with(FILTER)
@@ -101,21 +101,21 @@ public final class DeadLetterCommands {
   }
 
   private static JsonNode purge(Carillon carillon, Console console, Supplier<JsonNode> send) {
-    JsonNode answer = send.get();
-    long now = answer.path("purged").asLong(0);
-    long matched = answer.path("matched").asLong(0);
+    JsonNode response = send.get();
+    long now = response.path("purged").asLong(0);
+    long matched = response.path("matched").asLong(0);
     long purged = now;
-    // A call has only so much time. One that found nothing in it would not do better again.
-    while (answer.path("more").asBoolean(false) && now > 0) {
+    // A call has a time limit. One that purged nothing would not do better if repeated.
+    while (response.path("more").asBoolean(false) && now > 0) {
       console.err().println("purged " + purged + " of " + matched);
-      answer = send.get();
-      now = answer.path("purged").asLong(0);
-      matched = Math.max(matched, purged + answer.path("matched").asLong(0));
+      response = send.get();
+      now = response.path("purged").asLong(0);
+      matched = Math.max(matched, purged + response.path("matched").asLong(0));
       purged += now;
     }
-    if (answer instanceof ObjectNode sum && sum.has("purged")) {
+    if (response instanceof ObjectNode sum && sum.has("purged")) {
       sum.put("matched", matched).put("purged", purged);
     }
-    return answer;
+    return response;
   }
 }

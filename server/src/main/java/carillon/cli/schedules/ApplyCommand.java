@@ -20,7 +20,7 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 import tools.jackson.databind.JsonNode;
 
-/** {@code carillon schedule apply}: makes the schedules of a tenant what files say they are. */
+/** {@code carillon schedule apply}: applies schedules from YAML files. */
 @Command(
     name = "apply",
     description = {
@@ -33,7 +33,7 @@ import tools.jackson.databind.JsonNode;
 final class ApplyCommand extends ApiCommand {
 
   private static final int PAGE = 1000;
-  private static final int MOST_NAMES = 10;
+  private static final int MAX_NAMES = 10;
 
   @Option(
       names = {"-f", "--file"},
@@ -59,13 +59,12 @@ final class ApplyCommand extends ApiCommand {
   }
 
   @Override
-  protected JsonNode ask(Carillon carillon) {
+  protected JsonNode request(Carillon carillon) {
     Map<String, ScheduleFile.Wanted> wanted = read();
     if (prune && wanted.isEmpty() && !allowEmpty) {
       throw new CommandFailed(
           String.join(", ", files)
-              + ": has no schedules, and --prune would delete all; add --allow-empty if that is"
-              + " meant");
+              + ": has no schedules, so --prune would delete all of them; add --allow-empty to allow it");
     }
     List<Step> plan = new ArrayList<>();
     wanted.values().forEach(each -> plan.add(compare(carillon, each)));
@@ -83,12 +82,12 @@ final class ApplyCommand extends ApiCommand {
         && !console.confirms("Delete " + removals + " schedules that are not in the file?")) {
       throw new CommandFailed("cancelled; nothing was changed");
     }
-    return Step.json(dryRun, dryRun ? plan : carryOut(carillon, plan));
+    return Step.json(dryRun, dryRun ? plan : apply(carillon, plan));
   }
 
   @Override
-  public void show(JsonNode answer) {
-    new StepLines(console).show(answer);
+  public void show(JsonNode response) {
+    new StepLines(console).show(response);
   }
 
   private Map<String, ScheduleFile.Wanted> read() {
@@ -99,7 +98,7 @@ final class ApplyCommand extends ApiCommand {
         ScheduleFile.Wanted before = all.putIfAbsent(each.name(), each);
         if (before != null) {
           throw each.wrong(
-              "name", "is there twice: also in line " + before.line() + " of " + before.file());
+              "name", "is a duplicate of line " + before.line() + " of " + before.file());
         }
       }
     }
@@ -109,16 +108,16 @@ final class ApplyCommand extends ApiCommand {
   private String text(String file, String label) {
     try (InputStream in =
         file.equals("-") ? console.in() : Files.newInputStream(console.directory().resolve(file))) {
-      byte[] bytes = in.readNBytes(ScheduleFile.MOST_BYTES + 1);
-      if (bytes.length > ScheduleFile.MOST_BYTES) {
+      byte[] bytes = in.readNBytes(ScheduleFile.MAX_BYTES + 1);
+      if (bytes.length > ScheduleFile.MAX_BYTES) {
         throw new CommandFailed(
-            label + ": has more than " + ScheduleFile.MOST_BYTES + " bytes; divide it");
+            label + ": has more than " + ScheduleFile.MAX_BYTES + " bytes; split it");
       }
       return StandardCharsets.UTF_8.newDecoder().decode(ByteBuffer.wrap(bytes)).toString();
     } catch (CharacterCodingException e) {
       throw new CommandFailed(label + ": is not UTF-8 text");
     } catch (IOException e) {
-      throw new CommandFailed(label + ": cannot be read: " + CommandFailed.reason(e));
+      throw new CommandFailed(label + ": cannot read the file: " + CommandFailed.reason(e));
     }
   }
 
@@ -150,12 +149,12 @@ final class ApplyCommand extends ApiCommand {
     return schedules;
   }
 
-  /** What was done; who fails in the middle says what was done and what was not. */
-  private static List<Step> carryOut(Carillon carillon, List<Step> plan) {
+  /** Returns the applied steps. A failure names the steps that were applied and those that were not. */
+  private static List<Step> apply(Carillon carillon, List<Step> plan) {
     List<Step> done = new ArrayList<>();
     for (Step step : plan) {
       try {
-        done.add(step.carryOut(carillon));
+        done.add(step.apply(carillon));
       } catch (CarillonException e) {
         List<Step> left = plan.subList(done.size(), plan.size());
         throw new CommandFailed(
@@ -175,8 +174,8 @@ final class ApplyCommand extends ApiCommand {
   private static String changes(List<Step> steps) {
     List<String> names =
         steps.stream().filter(step -> step.kind() != Step.Kind.UNCHANGED).map(Step::name).toList();
-    String shown = names.stream().limit(MOST_NAMES).collect(Collectors.joining(", "));
-    int more = names.size() - MOST_NAMES;
+    String shown = names.stream().limit(MAX_NAMES).collect(Collectors.joining(", "));
+    int more = names.size() - MAX_NAMES;
     return names.isEmpty() ? "nothing" : more > 0 ? shown + " and " + more + " more" : shown;
   }
 }

@@ -31,7 +31,7 @@ public final class ScheduleCommands {
   private static final String BACKFILLS = SCHEDULE + "/backfills";
   private static final Field NAME = inPath("NAME");
 
-  /** In whose time a schedule fires, and from when to when. */
+  /** The time zone and the range of run times. */
   private static final List<Field> RECURRENCE =
       List.of(
           text("--timezone", "ZONE", "timezone", "time zone, e.g. Europe/Berlin. Default: UTC"),
@@ -258,10 +258,10 @@ public final class ScheduleCommands {
             .formatted(done, times, made, existing, skipped));
   }
 
-  private static void showList(Console console, JsonNode answer) {
+  private static void showList(Console console, JsonNode response) {
     ObjectNode list = ApiCommand.JSON.createObjectNode();
     ArrayNode lines = list.putArray("items");
-    for (JsonNode schedule : answer.path("items")) {
+    for (JsonNode schedule : response.path("items")) {
       ObjectNode line = lines.addObject();
       for (String field : List.of("name", "type", "status", "timezone")) {
         line.set(field, schedule.path(field));
@@ -269,7 +269,7 @@ public final class ScheduleCommands {
       line.set("schedule", schedule.path(schedule.hasNonNull("cron") ? "cron" : "every"));
       line.set("nextRun", schedule.path("nextRun").path("at"));
     }
-    list.set("nextCursor", answer.path("nextCursor"));
+    list.set("nextCursor", response.path("nextCursor"));
     new Table(console).list(list, "name", "type", "status", "schedule", "timezone", "nextRun");
   }
 }

@@ -163,17 +163,17 @@ public final class TaskCommands {
             });
   }
 
-  private static void showTask(Console console, JsonNode answer) {
-    if (answer instanceof ObjectNode task && answer.path("attempts").isArray()) {
-      task.set("attempts", readable(answer.path("attempts")));
+  private static void showTask(Console console, JsonNode response) {
+    if (response instanceof ObjectNode task && response.path("attempts").isArray()) {
+      task.set("attempts", lines(response.path("attempts")));
     }
-    new Table(console).object(answer);
+    new Table(console).object(response);
   }
 
-  private static void showAttempts(Console console, JsonNode answer) {
+  private static void showAttempts(Console console, JsonNode response) {
     ObjectNode list = ApiCommand.JSON.createObjectNode();
-    list.set("items", readable(answer.path("items")));
-    list.set("nextCursor", answer.path("nextCursor"));
+    list.set("items", lines(response.path("items")));
+    list.set("nextCursor", response.path("nextCursor"));
     new Table(console)
         .list(
             list,
@@ -188,8 +188,8 @@ public final class TaskCommands {
             "error");
   }
 
-  /** Attempts as one line each: why they failed stands in columns, what was sent is left out. */
-  private static ArrayNode readable(JsonNode attempts) {
+  /** One line per attempt: the failure in columns, without the request. */
+  private static ArrayNode lines(JsonNode attempts) {
     ArrayNode lines = ApiCommand.JSON.createArrayNode();
     for (JsonNode attempt : attempts) {
       ObjectNode line = lines.addObject();
