@@ -2,16 +2,9 @@ package carillon.app;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import carillon.cli.Console;
-import java.io.ByteArrayInputStream;
-import java.io.ByteArrayOutputStream;
 import java.io.IOException;
-import java.io.PrintStream;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.HashMap;
-import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -25,18 +18,13 @@ class CommandsTest {
 
   @TempDir Path directory;
 
-  private final Map<String, String> environment = new HashMap<>();
-  private final ByteArrayOutputStream out = new ByteArrayOutputStream();
-  private final ByteArrayOutputStream err = new ByteArrayOutputStream();
-  private String input = "";
-  private boolean isTerminal;
   private FakeApi api;
+  private Terminal terminal;
 
   @BeforeEach
   void start() throws IOException {
     api = new FakeApi();
-    environment.put("CARILLON_URL", api.url());
-    environment.put("CARILLON_KEY", "k");
+    terminal = new Terminal(directory, api.url(), "k");
   }
 
   @AfterEach
@@ -44,29 +32,9 @@ class CommandsTest {
     api.close();
   }
 
-  private int run(String... args) {
-    Console console =
-        new Console(
-            new PrintStream(out, true, StandardCharsets.UTF_8),
-            new PrintStream(err, true, StandardCharsets.UTF_8),
-            new ByteArrayInputStream(input.getBytes(StandardCharsets.UTF_8)),
-            environment,
-            directory,
-            isTerminal);
-    return Main.run(args, console);
-  }
-
   /** Arguments as one would type them; no quoting. */
   private int type(String line) {
-    return run(line.split(" "));
-  }
-
-  private String out() {
-    return out.toString(StandardCharsets.UTF_8);
-  }
-
-  private String err() {
-    return err.toString(StandardCharsets.UTF_8);
+    return terminal.run(line.split(" "));
   }
 
   @ParameterizedTest
@@ -132,8 +100,8 @@ class CommandsTest {
   void a_mistake_is_one_line_and_status_2(String line, String expected) {
     assertThat(type(line)).isEqualTo(2);
 
-    assertThat(out()).isEmpty();
-    assertThat(err()).startsWith("carillon: ").contains(expected).hasLineCount(1);
+    assertThat(terminal.out()).isEmpty();
+    assertThat(terminal.err()).startsWith("carillon: ").contains(expected).hasLineCount(1);
     assertThat(api.asked()).isEmpty();
   }
 
@@ -141,7 +109,7 @@ class CommandsTest {
   void due_and_in_exclude_each_other() {
     assertThat(type("task create t --due 2027-01-01T00:00:00Z --in 5s")).isEqualTo(2);
 
-    assertThat(err()).contains("mutually exclusive").hasLineCount(1);
+    assertThat(terminal.err()).contains("mutually exclusive").hasLineCount(1);
   }
 
   @ParameterizedTest
@@ -189,8 +157,8 @@ class CommandsTest {
   void every_command_explains_itself(String line) {
     assertThat(type(line)).isZero();
 
-    assertThat(out()).startsWith("Usage: carillon");
-    assertThat(err()).isEmpty();
+    assertThat(terminal.out()).startsWith("Usage: carillon");
+    assertThat(terminal.err()).isEmpty();
   }
 
   @ParameterizedTest
@@ -202,22 +170,22 @@ class CommandsTest {
   void a_shell_gets_a_completion_script(String shell, String expected) {
     assertThat(type("completion " + shell)).isZero();
 
-    assertThat(out()).contains(expected);
-    assertThat(err()).isEmpty();
+    assertThat(terminal.out()).contains(expected);
+    assertThat(terminal.err()).isEmpty();
   }
 
   @Test
   void the_version_is_told() {
     assertThat(type("--version")).isZero();
 
-    assertThat(out()).startsWith("carillon ").hasLineCount(1);
+    assertThat(terminal.out()).startsWith("carillon ").hasLineCount(1);
   }
 
   @Test
   void no_command_at_all_shows_what_there_is() {
-    assertThat(run()).isEqualTo(2);
+    assertThat(terminal.run()).isEqualTo(2);
 
-    assertThat(err()).contains("Usage: carillon").contains("dead-letter");
+    assertThat(terminal.err()).contains("Usage: carillon").contains("dead-letter");
   }
 
   @ParameterizedTest
@@ -308,7 +276,7 @@ class CommandsTest {
   void each_command_is_one_call(String line, String request, @Nullable String body) {
     api.answering(200, "{\"items\": []}");
 
-    assertThat(type(line)).as(err()).isZero();
+    assertThat(type(line)).as(terminal.err()).isZero();
 
     assertThat(api.only().line()).isEqualTo(request);
     assertThat(api.only().body()).isEqualTo(body == null ? "" : body);
@@ -319,7 +287,7 @@ class CommandsTest {
   void a_payload_comes_from_a_file_or_standard_input() throws IOException {
     api.answering(202, "{\"id\": \"1\"}");
     Files.writeString(directory.resolve("p.json"), "{\"a\": 1}");
-    input = "[2]";
+    terminal.input = "[2]";
 
     assertThat(type("task create t --payload @p.json")).isZero();
     assertThat(type("task create t --payload -")).isZero();
@@ -340,10 +308,10 @@ class CommandsTest {
     type("type get t --api-key given");
     type("type get t --api-key-file file");
     type("type get t");
-    environment.remove("CARILLON_KEY");
-    environment.put("CARILLON_KEY_FILE", "file");
+    terminal.environment.remove("CARILLON_KEY");
+    terminal.environment.put("CARILLON_KEY_FILE", "file");
     type("type get t");
-    environment.remove("CARILLON_KEY_FILE");
+    terminal.environment.remove("CARILLON_KEY_FILE");
     type("type get t --tenant other");
 
     assertThat(api.asked())
@@ -366,11 +334,11 @@ class CommandsTest {
   void the_kept_admin_key_never_leaves_this_machine_unasked(String url) throws IOException {
     Files.createDirectories(directory.resolve("data"));
     Files.writeString(directory.resolve("data/admin-key"), "kept\n");
-    environment.remove("CARILLON_KEY");
+    terminal.environment.remove("CARILLON_KEY");
 
     assertThat(type("type get t --url " + url)).isEqualTo(2);
 
-    assertThat(err())
+    assertThat(terminal.err())
         .contains("no API key for " + url, "is sent to this machine only. Set CARILLON_KEY")
         .hasLineCount(1);
   }
@@ -381,33 +349,33 @@ class CommandsTest {
     api.answering(200, "{}");
     Files.createDirectories(directory.resolve("data"));
     Files.writeString(directory.resolve("data/admin-key"), "kept\n");
-    environment.remove("CARILLON_KEY");
+    terminal.environment.remove("CARILLON_KEY");
     String port = api.url().substring(api.url().lastIndexOf(':'));
 
     type("type get t --url http://" + host + port);
 
     // 127.9.9.9 has nobody listening; what counts is that the key was not the problem.
-    assertThat(err()).doesNotContain("no API key", "warning");
+    assertThat(terminal.err()).doesNotContain("no API key", "warning");
   }
 
   @Test
   void a_key_that_goes_over_the_network_unencrypted_is_warned_of() {
     type("type get t --api-key given --url https://carillon.invalid:1");
 
-    assertThat(err()).doesNotContain("warning");
+    assertThat(terminal.err()).doesNotContain("warning");
 
     type("type get t --api-key given --url http://carillon.invalid:1");
 
-    assertThat(err()).contains("warning: the API key is sent to carillon.invalid unencrypted");
+    assertThat(terminal.err()).contains("warning: the API key is sent to carillon.invalid unencrypted");
   }
 
   @Test
   void without_any_key_it_says_how_to_give_one() {
-    environment.remove("CARILLON_KEY");
+    terminal.environment.remove("CARILLON_KEY");
 
     assertThat(type("type get t")).isEqualTo(2);
 
-    assertThat(err()).contains("no API key. Set CARILLON_KEY or --api-key-file").hasLineCount(1);
+    assertThat(terminal.err()).contains("no API key. Set CARILLON_KEY or --api-key-file").hasLineCount(1);
   }
 
   @ParameterizedTest
@@ -422,8 +390,8 @@ class CommandsTest {
 
     assertThat(type("task get 1")).isEqualTo(status);
 
-    assertThat(err()).isEqualTo("carillon: it is\\nnot so; /a is bad\n");
-    assertThat(out()).isEmpty();
+    assertThat(terminal.err()).isEqualTo("carillon: it is\\nnot so; /a is bad\n");
+    assertThat(terminal.out()).isEmpty();
   }
 
   @Test
@@ -435,7 +403,7 @@ class CommandsTest {
 
     assertThat(type("task get 1")).isEqualTo(2);
 
-    assertThat(err()).isEqualTo("carillon: /a: is bad\n");
+    assertThat(terminal.err()).isEqualTo("carillon: /a: is bad\n");
   }
 
   @ParameterizedTest
@@ -457,7 +425,7 @@ class CommandsTest {
 
     assertThat(type(line)).isEqualTo(2);
 
-    assertThat(err()).isEqualTo("carillon: " + expected + "\n");
+    assertThat(terminal.err()).isEqualTo("carillon: " + expected + "\n");
   }
 
   @Test
@@ -466,7 +434,7 @@ class CommandsTest {
 
     assertThat(type("task list --due-after x")).isEqualTo(2);
 
-    assertThat(err()).isEqualTo("carillon: --due-after: is no time\n");
+    assertThat(terminal.err()).isEqualTo("carillon: --due-after: is no time\n");
   }
 
   @Test
@@ -475,7 +443,7 @@ class CommandsTest {
 
     assertThat(type("task get 1")).isEqualTo(2);
 
-    assertThat(err()).startsWith("carillon: cannot connect to http://127.0.0.1:").hasLineCount(1);
+    assertThat(terminal.err()).startsWith("carillon: cannot connect to http://127.0.0.1:").hasLineCount(1);
   }
 
   @Test
@@ -484,7 +452,7 @@ class CommandsTest {
 
     assertThat(type("task get 1")).isEqualTo(2);
 
-    assertThat(err()).contains("is not JSON; is this a Carillon server?").hasLineCount(1);
+    assertThat(terminal.err()).contains("is not JSON; is this a Carillon server?").hasLineCount(1);
   }
 
   @Test
@@ -500,7 +468,7 @@ class CommandsTest {
 
     assertThat(type("task list")).isZero();
 
-    assertThat(out())
+    assertThat(terminal.out())
         .isEqualTo(
             """
             ID  TYPE  KEY  STATUS     DUE AT  ATTEMPT  ERROR
@@ -534,13 +502,13 @@ class CommandsTest {
             """);
 
     type("task list");
-    assertThat(out()).contains("HTTP 503: smtp relay down");
+    assertThat(terminal.out()).contains("HTTP 503: smtp relay down");
     type("key list");
-    assertThat(out()).contains("all");
+    assertThat(terminal.out()).contains("all");
     type("type list");
-    assertThat(out()).contains("10m      pull").contains("11ms     PUT http://x");
+    assertThat(terminal.out()).contains("10m      pull").contains("11ms     PUT http://x");
     type("schedule get n");
-    assertThat(out())
+    assertThat(terminal.out())
         .contains("every    7d\n")
         .contains("dst      gap shift, overlap first\n")
         .contains("retry    max attempts 3, base 1s, jitter full\n")
@@ -553,7 +521,7 @@ class CommandsTest {
 
     type("task list");
 
-    assertThat(out()).isEqualTo("no results\n");
+    assertThat(terminal.out()).isEqualTo("no results\n");
   }
 
   @Test
@@ -565,7 +533,7 @@ class CommandsTest {
 
     type("task get 1");
 
-    assertThat(out())
+    assertThat(terminal.out())
         .isEqualTo(
             """
             id        1
@@ -588,7 +556,7 @@ class CommandsTest {
         """;
     api.answering(200, "{\"items\": [" + attempt + "], \"nextCursor\": \"c\"}");
     type("task attempts 1");
-    assertThat(out())
+    assertThat(terminal.out())
         .isEqualTo(
             """
             ATTEMPT  BY  STARTED AT  DURATION  OUTCOME  STATUS  FAILURE  CAUSE          ERROR
@@ -606,7 +574,7 @@ class CommandsTest {
             + " \"status\": null}}]}");
 
     type("task get 1");
-    assertThat(out())
+    assertThat(terminal.out())
         .contains("ATTEMPT  FAILURE  CAUSE        ERROR\n1        dns      not_reached  m\n")
         .doesNotContain("method");
   }
@@ -617,7 +585,7 @@ class CommandsTest {
 
     type("task get 1 --json");
 
-    assertThat(out()).isEqualTo("{\"id\":\"1\",\"x\":null}\n");
+    assertThat(terminal.out()).isEqualTo("{\"id\":\"1\",\"x\":null}\n");
   }
 
   @Test
@@ -627,7 +595,7 @@ class CommandsTest {
     type("type delete t");
     type("type delete t --json");
 
-    assertThat(out()).isEqualTo("done\n{}\n");
+    assertThat(terminal.out()).isEqualTo("done\n{}\n");
   }
 
   @Test
@@ -635,14 +603,14 @@ class CommandsTest {
     api.answering(200, "{\"id\":\"1\",\"status\":\"DEAD\"}");
 
     type("task get 1");
-    isTerminal = true;
-    environment.put("NO_COLOR", "1");
+    terminal.isTerminal = true;
+    terminal.environment.put("NO_COLOR", "1");
     type("task get 1");
-    assertThat(out()).doesNotContain("\033");
+    assertThat(terminal.out()).doesNotContain("\033");
 
-    environment.remove("NO_COLOR");
+    terminal.environment.remove("NO_COLOR");
     type("task get 1");
-    assertThat(out()).contains("\033[31mDEAD\033[0m");
+    assertThat(terminal.out()).contains("\033[31mDEAD\033[0m");
   }
 
   @Test
@@ -656,8 +624,8 @@ class CommandsTest {
     assertThat(type("dead-letter redrive --type t --rate 9 --watch --interval 1ms --json"))
         .isZero();
 
-    assertThat(out()).as("nothing but the answer").isEqualTo(redrive.formatted("DONE", 400) + "\n");
-    assertThat(err())
+    assertThat(terminal.out()).as("nothing but the answer").isEqualTo(redrive.formatted("DONE", 400) + "\n");
+    assertThat(terminal.err())
         .isEqualTo(
             """
             RUNNING 0%: 0 of 400 redriven, 2 waiting, 0 undone
@@ -672,13 +640,13 @@ class CommandsTest {
 
   @Test
   void a_terminal_gets_one_bar_that_fills_up() {
-    isTerminal = true;
+    terminal.isTerminal = true;
     api.answering(200, "{\"id\":\"7\",\"status\":\"RUNNING\",\"matched\":4,\"redriven\":2}")
         .answering(200, "{\"id\":\"7\",\"status\":\"STOPPED\",\"matched\":4,\"redriven\":2}");
 
     assertThat(type("redrive get 7 --watch --interval 1ms")).isZero();
 
-    assertThat(err())
+    assertThat(terminal.err())
         .contains("RUNNING [" + "#".repeat(15) + ".".repeat(15) + "] 50%")
         .contains("\r\033[KSTOPPED [");
   }
@@ -691,8 +659,8 @@ class CommandsTest {
 
     assertThat(type("dead-letter purge --type t --json")).isZero();
 
-    assertThat(out()).isEqualTo("{\"matched\":25,\"purged\":25}\n");
-    assertThat(err()).isEqualTo("purged 10 of 25\npurged 20 of 25\n");
+    assertThat(terminal.out()).isEqualTo("{\"matched\":25,\"purged\":25}\n");
+    assertThat(terminal.err()).isEqualTo("purged 10 of 25\npurged 20 of 25\n");
     assertThat(api.asked())
         .hasSize(3)
         .extracting(FakeApi.Asked::body)
@@ -709,16 +677,16 @@ class CommandsTest {
       })
   void a_terminal_is_asked_before_anything_is_deleted(String line) {
     api.answering(200, "{}");
-    isTerminal = true;
+    terminal.isTerminal = true;
 
-    input = "n\n";
+    terminal.input = "n\n";
     assertThat(type(line)).isEqualTo(2);
-    assertThat(err()).contains("? [y/N] ").endsWith("carillon: cancelled; nothing was changed\n");
-    input = "";
+    assertThat(terminal.err()).contains("? [y/N] ").endsWith("carillon: cancelled; nothing was changed\n");
+    terminal.input = "";
     assertThat(type(line)).isEqualTo(2);
     assertThat(api.asked()).isEmpty();
 
-    input = "y\n";
+    terminal.input = "y\n";
     assertThat(type(line)).isZero();
     assertThat(type(line + " --yes")).isZero();
     assertThat(api.asked()).hasSize(2);
@@ -731,7 +699,7 @@ class CommandsTest {
 
     assertThat(type("dead-letter purge --error x --json")).isZero();
 
-    assertThat(out()).isEqualTo("{\"matched\":10,\"atLeast\":true,\"purged\":9,\"more\":true}\n");
+    assertThat(terminal.out()).isEqualTo("{\"matched\":10,\"atLeast\":true,\"purged\":9,\"more\":true}\n");
   }
 
   @Test
@@ -739,9 +707,9 @@ class CommandsTest {
     api.answering(200, "carillon_claimer_claimed_total 100\ncarillon_backlog_due 7\n")
         .answering(200, "carillon_claimer_claimed_total 200\ncarillon_backlog_due 5\n");
 
-    assertThat(type("top --metrics --once --interval 10ms")).as(err()).isZero();
+    assertThat(type("top --metrics --once --interval 10ms")).as(terminal.err()).isZero();
 
-    assertThat(out()).hasLineCount(1).contains("backlog=5").containsPattern("claimed/s=[1-9]");
+    assertThat(terminal.out()).hasLineCount(1).contains("backlog=5").containsPattern("claimed/s=[1-9]");
     assertThat(api.asked())
         .extracting(FakeApi.Asked::line)
         .containsExactly("GET /metrics", "GET /metrics");
