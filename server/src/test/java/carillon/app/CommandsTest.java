@@ -32,7 +32,7 @@ class CommandsTest {
     api.close();
   }
 
-  /** Arguments as one would type them; no quoting. */
+  /** Runs a command line, without support for quotes. */
   private int type(String line) {
     return terminal.run(line.split(" "));
   }
@@ -97,16 +97,16 @@ class CommandsTest {
         "task get 1 --url ht_tp:|x   | --url: ",
         "task get 1 --api-key-file x | cannot read the key file ",
       })
-  void a_mistake_is_one_line_and_status_2(String line, String expected) {
+  void an_error_is_one_line_and_status_2(String line, String expected) {
     assertThat(type(line)).isEqualTo(2);
 
     assertThat(terminal.out()).isEmpty();
     assertThat(terminal.err()).startsWith("carillon: ").contains(expected).hasLineCount(1);
-    assertThat(api.asked()).isEmpty();
+    assertThat(api.requests()).isEmpty();
   }
 
   @Test
-  void due_and_in_exclude_each_other() {
+  void due_and_in_are_mutually_exclusive() {
     assertThat(type("task create t --due 2027-01-01T00:00:00Z --in 5s")).isEqualTo(2);
 
     assertThat(terminal.err()).contains("mutually exclusive").hasLineCount(1);
@@ -154,7 +154,7 @@ class CommandsTest {
         "audit --help",
         "top --help"
       })
-  void every_command_explains_itself(String line) {
+  void every_command_has_help(String line) {
     assertThat(type(line)).isZero();
 
     assertThat(terminal.out()).startsWith("Usage: carillon");
@@ -175,14 +175,14 @@ class CommandsTest {
   }
 
   @Test
-  void the_version_is_told() {
+  void the_version_is_printed() {
     assertThat(type("--version")).isZero();
 
     assertThat(terminal.out()).startsWith("carillon ").hasLineCount(1);
   }
 
   @Test
-  void no_command_at_all_shows_what_there_is() {
+  void without_a_command_the_usage_is_printed() {
     assertThat(terminal.run()).isEqualTo(2);
 
     assertThat(terminal.err()).contains("Usage: carillon").contains("dead-letter");
@@ -273,8 +273,8 @@ class CommandsTest {
         "dead-letter purge --id 1,2            | POST /v1/dead-letters/purge                       "
             + "      | {\"ids\":[\"1\",\"2\"]}",
       })
-  void each_command_is_one_call(String line, String request, @Nullable String body) {
-    api.answering(200, "{\"items\": []}");
+  void each_command_is_one_request(String line, String request, @Nullable String body) {
+    api.responding(200, "{\"items\": []}");
 
     assertThat(type(line)).as(terminal.err()).isZero();
 
@@ -285,22 +285,22 @@ class CommandsTest {
 
   @Test
   void a_payload_comes_from_a_file_or_standard_input() throws IOException {
-    api.answering(202, "{\"id\": \"1\"}");
+    api.responding(202, "{\"id\": \"1\"}");
     Files.writeString(directory.resolve("p.json"), "{\"a\": 1}");
     terminal.input = "[2]";
 
     assertThat(type("task create t --payload @p.json")).isZero();
     assertThat(type("task create t --payload -")).isZero();
 
-    assertThat(api.asked())
-        .extracting(FakeApi.Asked::body)
+    assertThat(api.requests())
+        .extracting(FakeApi.Request::body)
         .containsExactly(
             "{\"type\":\"t\",\"payload\":{\"a\":1}}", "{\"type\":\"t\",\"payload\":[2]}");
   }
 
   @Test
   void the_key_comes_from_the_option_the_variable_or_the_data_directory() throws IOException {
-    api.answering(200, "{}");
+    api.responding(200, "{}");
     Files.createDirectories(directory.resolve("data"));
     Files.writeString(directory.resolve("data/admin-key"), "kept\n");
     Files.writeString(directory.resolve("file"), "filed\n");
@@ -314,11 +314,11 @@ class CommandsTest {
     terminal.environment.remove("CARILLON_KEY_FILE");
     type("type get t --tenant other");
 
-    assertThat(api.asked())
-        .extracting(FakeApi.Asked::key)
+    assertThat(api.requests())
+        .extracting(FakeApi.Request::key)
         .containsExactly("Bearer given", "Bearer filed", "Bearer k", "Bearer filed", "Bearer kept");
-    assertThat(api.asked().getFirst().tenant()).isNull();
-    assertThat(api.asked().getLast().tenant()).isEqualTo("other");
+    assertThat(api.requests().getFirst().tenant()).isNull();
+    assertThat(api.requests().getLast().tenant()).isEqualTo("other");
   }
 
   @ParameterizedTest
@@ -331,7 +331,7 @@ class CommandsTest {
         "http://[2001:db8::1]:8080",
         "http://134744072:8080"
       })
-  void the_kept_admin_key_never_leaves_this_machine_unasked(String url) throws IOException {
+  void the_stored_admin_key_is_never_sent_to_another_machine(String url) throws IOException {
     Files.createDirectories(directory.resolve("data"));
     Files.writeString(directory.resolve("data/admin-key"), "kept\n");
     terminal.environment.remove("CARILLON_KEY");
@@ -345,8 +345,8 @@ class CommandsTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"localhost", "LOCALHOST", "127.0.0.1", "127.9.9.9"})
-  void the_kept_admin_key_is_sent_to_this_machine(String host) throws IOException {
-    api.answering(200, "{}");
+  void the_stored_admin_key_is_sent_to_this_machine(String host) throws IOException {
+    api.responding(200, "{}");
     Files.createDirectories(directory.resolve("data"));
     Files.writeString(directory.resolve("data/admin-key"), "kept\n");
     terminal.environment.remove("CARILLON_KEY");
@@ -354,12 +354,12 @@ class CommandsTest {
 
     type("type get t --url http://" + host + port);
 
-    // 127.9.9.9 has nobody listening; what counts is that the key was not the problem.
+    // Nothing listens on 127.9.9.9; the key must not be the error.
     assertThat(terminal.err()).doesNotContain("no API key", "warning");
   }
 
   @Test
-  void a_key_that_goes_over_the_network_unencrypted_is_warned_of() {
+  void a_key_sent_over_plain_http_causes_a_warning() {
     type("type get t --api-key given --url https://carillon.invalid:1");
 
     assertThat(terminal.err()).doesNotContain("warning");
@@ -370,7 +370,7 @@ class CommandsTest {
   }
 
   @Test
-  void without_any_key_it_says_how_to_give_one() {
+  void a_missing_key_is_explained() {
     terminal.environment.remove("CARILLON_KEY");
 
     assertThat(type("type get t")).isEqualTo(2);
@@ -382,9 +382,9 @@ class CommandsTest {
   @CsvSource({
     "404, 1", "409, 1", "412, 1", "400, 2", "401, 2", "403, 2", "422, 2", "429, 2", "503, 2"
   })
-  void an_error_of_the_api_is_one_line_and_a_status(int answered, int status) {
-    api.answering(
-        answered,
+  void an_api_error_is_one_line_and_a_status(int response, int status) {
+    api.responding(
+        response,
         "{\"title\": \"No\", \"detail\": \"it is\\n"
             + "not so\", \"errors\": [{\"pointer\": \"/a\", \"message\": \"is bad\"}]}");
 
@@ -395,8 +395,8 @@ class CommandsTest {
   }
 
   @Test
-  void one_mistake_is_told_once() {
-    api.answering(
+  void an_error_in_the_detail_is_not_repeated() {
+    api.responding(
         422,
         "{\"detail\": \"/a: is bad\", \"errors\": [{\"pointer\": \"/a\", \"message\": \"is"
             + " bad\"}]}");
@@ -417,8 +417,8 @@ class CommandsTest {
         "task create t               | /unique/for      | --unique-for: is bad",
         "task create t               | /other           | /other: is bad",
       })
-  void an_error_of_the_api_names_the_option(String line, String pointer, String expected) {
-    api.answering(
+  void an_api_error_names_the_option(String line, String pointer, String expected) {
+    api.responding(
         422,
         "{\"detail\": \"%s: is bad\", \"errors\": [{\"pointer\": \"%s\", \"message\": \"is bad\"}]}"
             .formatted(pointer, pointer));
@@ -429,8 +429,8 @@ class CommandsTest {
   }
 
   @Test
-  void an_error_of_a_filter_names_the_option() {
-    api.answering(400, "{\"detail\": \"the parameter dueAfter: is no time\"}");
+  void a_filter_error_names_the_option() {
+    api.responding(400, "{\"detail\": \"the parameter dueAfter: is no time\"}");
 
     assertThat(type("task list --due-after x")).isEqualTo(2);
 
@@ -438,7 +438,7 @@ class CommandsTest {
   }
 
   @Test
-  void a_server_that_is_not_there_is_one_line() {
+  void an_unreachable_server_is_one_line() {
     api.close();
 
     assertThat(type("task get 1")).isEqualTo(2);
@@ -447,8 +447,8 @@ class CommandsTest {
   }
 
   @Test
-  void something_else_behind_the_url_is_one_line() {
-    api.answering(200, "<html>");
+  void a_server_that_is_not_carillon_is_one_line() {
+    api.responding(200, "<html>");
 
     assertThat(type("task get 1")).isEqualTo(2);
 
@@ -457,7 +457,7 @@ class CommandsTest {
 
   @Test
   void a_list_is_aligned() {
-    api.answering(
+    api.responding(
         200,
         """
         {"items": [
@@ -479,22 +479,22 @@ class CommandsTest {
   }
 
   @Test
-  void values_are_shown_as_people_read_them() {
-    api.answering(
+  void values_are_readable() {
+    api.responding(
             200,
             """
             {"items": [{"id": "1", "status": "DEAD", "output": "smtp relay down",
               "error": {"kind": "status", "cause": "target_failed", "message": "HTTP 503 from target", "status": 503}}]}
             """)
-        .answering(200, "{\"items\": [{\"id\": \"k\", \"types\": []}]}")
-        .answering(
+        .responding(200, "{\"items\": [{\"id\": \"k\", \"types\": []}]}")
+        .responding(
             200,
             """
             {"items": [
               {"name": "a", "timeout": "PT10M", "target": {"pull": {}}},
               {"name": "b", "timeout": "PT0.011S", "target": {"http": {"url": "http://x", "method": "PUT"}}}]}
             """)
-        .answering(
+        .responding(
             200,
             """
             {"name": "n", "every": "PT168H", "dst": {"gap": "shift", "overlap": "first"},
@@ -516,8 +516,8 @@ class CommandsTest {
   }
 
   @Test
-  void an_empty_list_says_so() {
-    api.answering(200, "{\"items\": []}");
+  void an_empty_list_is_reported() {
+    api.responding(200, "{\"items\": []}");
 
     type("task list");
 
@@ -525,8 +525,8 @@ class CommandsTest {
   }
 
   @Test
-  void one_thing_is_shown_line_by_line_with_its_lists_below() {
-    api.answering(
+  void an_object_is_shown_as_lines_with_its_lists_below() {
+    api.responding(
         200,
         "{\"id\": \"1\", \"dueAt\": \"D\", \"key\": null, \"payload\": {\"a\": 1}, \"attempts\":"
             + " [{\"attempt\": 1, \"error\": \"x\"}]}");
@@ -547,14 +547,14 @@ class CommandsTest {
   }
 
   @Test
-  void attempts_are_one_line_each_with_the_cause_of_their_failure() {
+  void attempts_are_one_line_each_with_their_failure() {
     String attempt =
         """
         {"attempt": 2, "by": "n", "startedAt": "S", "duration": "PT1S", "outcome": "DEAD", "status": 500,
          "error": {"kind": "status", "cause": "target_failed", "message": "m", "status": 500},
          "request": {"method": "POST"}}
         """;
-    api.answering(200, "{\"items\": [" + attempt + "], \"nextCursor\": \"c\"}");
+    api.responding(200, "{\"items\": [" + attempt + "], \"nextCursor\": \"c\"}");
     type("task attempts 1");
     assertThat(terminal.out())
         .isEqualTo(
@@ -567,7 +567,7 @@ class CommandsTest {
 
   @Test
   void a_task_shows_the_cause_of_each_failure() {
-    api.answering(
+    api.responding(
         200,
         "{\"id\": \"1\", \"attempts\": [{\"attempt\": 1, \"request\": {\"method\": \"POST\"},"
             + " \"error\": {\"kind\": \"dns\", \"cause\": \"not_reached\", \"message\": \"m\","
@@ -580,8 +580,8 @@ class CommandsTest {
   }
 
   @Test
-  void json_is_printed_as_it_came() {
-    api.answering(200, "{\"id\":\"1\",\"x\":null}");
+  void json_is_printed_unchanged() {
+    api.responding(200, "{\"id\":\"1\",\"x\":null}");
 
     type("task get 1 --json");
 
@@ -589,8 +589,8 @@ class CommandsTest {
   }
 
   @Test
-  void an_answer_without_content_is_done() {
-    api.answering(204, "");
+  void an_empty_response_is_done() {
+    api.responding(204, "");
 
     type("type delete t");
     type("type delete t --json");
@@ -599,8 +599,8 @@ class CommandsTest {
   }
 
   @Test
-  void colours_are_for_terminals_that_want_them() {
-    api.answering(200, "{\"id\":\"1\",\"status\":\"DEAD\"}");
+  void colours_are_only_for_terminals_that_want_them() {
+    api.responding(200, "{\"id\":\"1\",\"status\":\"DEAD\"}");
 
     type("task get 1");
     terminal.isTerminal = true;
@@ -614,17 +614,17 @@ class CommandsTest {
   }
 
   @Test
-  void a_redrive_is_watched_until_it_has_ended() {
+  void a_redrive_is_followed_until_it_finishes() {
     String redrive =
         "{\"id\":\"7\",\"status\":\"%s\",\"matched\":400,\"redriven\":%d,\"waiting\":2}";
-    api.answering(202, redrive.formatted("RUNNING", 0))
-        .answering(200, redrive.formatted("RUNNING", 100))
-        .answering(200, redrive.formatted("DONE", 400));
+    api.responding(202, redrive.formatted("RUNNING", 0))
+        .responding(200, redrive.formatted("RUNNING", 100))
+        .responding(200, redrive.formatted("DONE", 400));
 
     assertThat(type("dead-letter redrive --type t --rate 9 --watch --interval 1ms --json"))
         .isZero();
 
-    assertThat(terminal.out()).as("nothing but the answer").isEqualTo(redrive.formatted("DONE", 400) + "\n");
+    assertThat(terminal.out()).as("only the response").isEqualTo(redrive.formatted("DONE", 400) + "\n");
     assertThat(terminal.err())
         .isEqualTo(
             """
@@ -632,17 +632,17 @@ class CommandsTest {
             RUNNING 25%: 100 of 400 redriven, 2 waiting, 0 undone
             DONE 100%: 400 of 400 redriven, 2 waiting, 0 undone
             """);
-    assertThat(api.asked())
-        .extracting(FakeApi.Asked::line)
+    assertThat(api.requests())
+        .extracting(FakeApi.Request::line)
         .containsExactly(
             "POST /v1/dead-letters/redrive", "GET /v1/redrives/7", "GET /v1/redrives/7");
   }
 
   @Test
-  void a_terminal_gets_one_bar_that_fills_up() {
+  void a_terminal_shows_a_progress_bar() {
     terminal.isTerminal = true;
-    api.answering(200, "{\"id\":\"7\",\"status\":\"RUNNING\",\"matched\":4,\"redriven\":2}")
-        .answering(200, "{\"id\":\"7\",\"status\":\"STOPPED\",\"matched\":4,\"redriven\":2}");
+    api.responding(200, "{\"id\":\"7\",\"status\":\"RUNNING\",\"matched\":4,\"redriven\":2}")
+        .responding(200, "{\"id\":\"7\",\"status\":\"STOPPED\",\"matched\":4,\"redriven\":2}");
 
     assertThat(type("redrive get 7 --watch --interval 1ms")).isZero();
 
@@ -652,18 +652,18 @@ class CommandsTest {
   }
 
   @Test
-  void a_purge_goes_on_while_there_is_more_and_adds_up() {
-    api.answering(200, "{\"matched\":25,\"purged\":10,\"more\":true}")
-        .answering(200, "{\"matched\":15,\"purged\":10,\"more\":true}")
-        .answering(200, "{\"matched\":5,\"purged\":5}");
+  void a_purge_repeats_while_there_is_more_and_sums_up() {
+    api.responding(200, "{\"matched\":25,\"purged\":10,\"more\":true}")
+        .responding(200, "{\"matched\":15,\"purged\":10,\"more\":true}")
+        .responding(200, "{\"matched\":5,\"purged\":5}");
 
     assertThat(type("dead-letter purge --type t --json")).isZero();
 
     assertThat(terminal.out()).isEqualTo("{\"matched\":25,\"purged\":25}\n");
     assertThat(terminal.err()).isEqualTo("purged 10 of 25\npurged 20 of 25\n");
-    assertThat(api.asked())
+    assertThat(api.requests())
         .hasSize(3)
-        .extracting(FakeApi.Asked::body)
+        .extracting(FakeApi.Request::body)
         .containsOnly("{\"type\":\"t\"}");
   }
 
@@ -675,8 +675,8 @@ class CommandsTest {
         "key revoke 7",
         "schedule delete n",
       })
-  void a_terminal_is_asked_before_anything_is_deleted(String line) {
-    api.answering(200, "{}");
+  void a_terminal_asks_before_deleting(String line) {
+    api.responding(200, "{}");
     terminal.isTerminal = true;
 
     terminal.input = "n\n";
@@ -684,18 +684,18 @@ class CommandsTest {
     assertThat(terminal.err()).contains("? [y/N] ").endsWith("carillon: cancelled; nothing was changed\n");
     terminal.input = "";
     assertThat(type(line)).isEqualTo(2);
-    assertThat(api.asked()).isEmpty();
+    assertThat(api.requests()).isEmpty();
 
     terminal.input = "y\n";
     assertThat(type(line)).isZero();
     assertThat(type(line + " --yes")).isZero();
-    assertThat(api.asked()).hasSize(2);
+    assertThat(api.requests()).hasSize(2);
   }
 
   @Test
-  void a_purge_that_finds_nothing_in_its_time_says_that_there_is_more() {
-    api.answering(200, "{\"matched\":9,\"purged\":9,\"more\":true}")
-        .answering(200, "{\"matched\":1,\"atLeast\":true,\"purged\":0,\"more\":true}");
+  void a_purge_without_progress_stops_and_reports_more() {
+    api.responding(200, "{\"matched\":9,\"purged\":9,\"more\":true}")
+        .responding(200, "{\"matched\":1,\"atLeast\":true,\"purged\":0,\"more\":true}");
 
     assertThat(type("dead-letter purge --error x --json")).isZero();
 
@@ -703,15 +703,15 @@ class CommandsTest {
   }
 
   @Test
-  void top_shows_the_metrics_of_one_server_between_two_readings() {
-    api.answering(200, "carillon_claimer_claimed_total 100\ncarillon_backlog_due 7\n")
-        .answering(200, "carillon_claimer_claimed_total 200\ncarillon_backlog_due 5\n");
+  void top_computes_the_metrics_of_one_node_from_two_scrapes() {
+    api.responding(200, "carillon_claimer_claimed_total 100\ncarillon_backlog_due 7\n")
+        .responding(200, "carillon_claimer_claimed_total 200\ncarillon_backlog_due 5\n");
 
     assertThat(type("top --metrics --once --interval 10ms")).as(terminal.err()).isZero();
 
     assertThat(terminal.out()).hasLineCount(1).contains("backlog=5").containsPattern("claimed/s=[1-9]");
-    assertThat(api.asked())
-        .extracting(FakeApi.Asked::line)
+    assertThat(api.requests())
+        .extracting(FakeApi.Request::line)
         .containsExactly("GET /metrics", "GET /metrics");
   }
 }

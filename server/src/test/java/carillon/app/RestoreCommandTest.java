@@ -21,7 +21,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** {@code carillon dead-letter restore}, as far as it needs no server. */
+/** {@code carillon dead-letter restore} with scripted responses. */
 class RestoreCommandTest {
 
   @TempDir Path directory;
@@ -76,26 +76,26 @@ class RestoreCommandTest {
   }
 
   @Test
-  void each_tenant_gets_its_lines_as_they_stand() throws IOException {
-    api.answering(200, "{\"restored\": 1, \"present\": 2}");
+  void each_tenant_receives_its_lines_unchanged() throws IOException {
+    api.responding(200, "{\"restored\": 1, \"present\": 2}");
     file("a.gz", zipped(line("one", 1), line("two", 2), "", line("one", 3)));
 
     assertThat(restore("a.gz", "--json")).as(err()).isZero();
 
-    assertThat(api.asked())
-        .extracting(FakeApi.Asked::line)
+    assertThat(api.requests())
+        .extracting(FakeApi.Request::line)
         .containsOnly("POST /v1/dead-letters/restore");
-    assertThat(api.asked()).extracting(FakeApi.Asked::tenant).containsExactly("one", "two");
-    assertThat(api.asked())
-        .extracting(FakeApi.Asked::body)
+    assertThat(api.requests()).extracting(FakeApi.Request::tenant).containsExactly("one", "two");
+    assertThat(api.requests())
+        .extracting(FakeApi.Request::body)
         .containsExactly(line("one", 1) + "\n" + line("one", 3) + "\n", line("two", 2) + "\n");
     assertThat(out.toString(StandardCharsets.UTF_8)).isEqualTo("{\"restored\":2,\"present\":4}\n");
     assertThat(err()).isEmpty();
   }
 
   @Test
-  void plain_lines_come_from_standard_input_and_one_tenant_can_be_meant() {
-    api.answering(200, "{\"restored\": 1, \"present\": 0}");
+  void plain_lines_are_read_from_standard_input_and_filtered_by_tenant() {
+    api.responding(200, "{\"restored\": 1, \"present\": 0}");
     input = (line("one", 1) + "\n" + line("two", 2)).getBytes(StandardCharsets.UTF_8);
 
     assertThat(restore("-", "--tenant", "two")).as(err()).isZero();
@@ -105,8 +105,8 @@ class RestoreCommandTest {
   }
 
   @Test
-  void the_newest_file_goes_first_and_many_lines_in_chunks() throws IOException {
-    api.answering(200, "{\"restored\": 200, \"present\": 0}");
+  void the_newest_file_is_first_and_many_lines_are_sent_in_chunks() throws IOException {
+    api.responding(200, "{\"restored\": 200, \"present\": 0}");
     String[] many = new String[450];
     Arrays.setAll(many, n -> line("one", n));
     file("dead-letters-2026-01-01.gz", zipped(line("old", 1)));
@@ -114,22 +114,22 @@ class RestoreCommandTest {
 
     assertThat(restore("dead-letters-2026-01-01.gz", "dead-letters-2026-02-01.gz")).isZero();
 
-    assertThat(api.asked())
-        .extracting(FakeApi.Asked::tenant)
+    assertThat(api.requests())
+        .extracting(FakeApi.Request::tenant)
         .containsExactly("one", "one", "one", "old");
-    assertThat(api.asked())
+    assertThat(api.requests())
         .extracting(asked -> asked.body().lines().count())
         .containsExactly(200L, 200L, 50L, 1L);
   }
 
   @Test
-  void what_the_server_refuses_is_told_by_the_line_of_the_file() throws IOException {
-    api.answering(
+  void a_rejected_line_is_reported_by_its_number_in_the_file() throws IOException {
+    api.responding(
         422,
         "{\"detail\": \"x\", \"errors\": [{\"pointer\": \"/lines/1/fence\", \"message\": \"is"
             + " bad\"}]}");
     file("a.gz", zipped(line("two", 1), "", line("one", 2), line("one", 3)));
-    api.answering(200, "{}");
+    api.responding(200, "{}");
 
     assertThat(restore("a.gz", "--tenant", "one")).isEqualTo(2);
 
@@ -137,8 +137,8 @@ class RestoreCommandTest {
   }
 
   @Test
-  void a_tenant_that_is_not_there_is_named() throws IOException {
-    api.answering(404, "{\"detail\": \"unknown tenant\"}");
+  void an_unknown_tenant_is_named() throws IOException {
+    api.responding(404, "{\"detail\": \"unknown tenant\"}");
     file("a.gz", zipped(line("gone", 1)));
     file("b", line("Not A Name", 1).getBytes(StandardCharsets.UTF_8));
 
@@ -149,11 +149,11 @@ class RestoreCommandTest {
         .containsExactly(
             "carillon: a.gz: tenant \"gone\": unknown tenant",
             "carillon: b: line 1: \"Not A Name\" is not a valid tenant name");
-    assertThat(api.asked()).hasSize(1);
+    assertThat(api.requests()).hasSize(1);
   }
 
   @Test
-  void of_a_damaged_file_nothing_is_restored() throws IOException {
+  void a_damaged_file_restores_nothing() throws IOException {
     String[] many = new String[400];
     Arrays.setAll(many, n -> line("one", n * 7919));
     byte[] whole = zipped(many);
@@ -163,11 +163,11 @@ class RestoreCommandTest {
 
     assertThat(err()).contains("cut.gz: is damaged or truncated; nothing was restored");
     assertThat(err()).hasLineCount(1);
-    assertThat(api.asked()).isEmpty();
+    assertThat(api.requests()).isEmpty();
   }
 
   @Test
-  void what_is_no_archive_is_one_line() throws IOException {
+  void a_file_that_is_not_an_archive_is_one_line() throws IOException {
     file("text", "hello\n".getBytes(StandardCharsets.UTF_8));
     file("json", "[1]\n".getBytes(StandardCharsets.UTF_8));
     file("fake.gz", new byte[] {0x1f, (byte) 0x8b, 1, 2});
@@ -185,7 +185,7 @@ class RestoreCommandTest {
             line -> assertThat(line).contains("json: line 1 has no tenant"),
             line -> assertThat(line).startsWith("carillon: fake.gz: cannot read the file: "),
             line -> assertThat(line).contains("Missing required parameter: 'FILE'"));
-    assertThat(api.asked()).isEmpty();
+    assertThat(api.requests()).isEmpty();
   }
 
   @Test
@@ -195,11 +195,11 @@ class RestoreCommandTest {
     assertThat(restore("empty.gz", "--json")).as(err()).isZero();
 
     assertThat(out.toString(StandardCharsets.UTF_8)).isEqualTo("{\"restored\":0,\"present\":0}\n");
-    assertThat(api.asked()).isEmpty();
+    assertThat(api.requests()).isEmpty();
   }
 
   @Test
-  void a_line_that_never_ends_is_not_read_into_memory() throws IOException {
+  void an_endless_line_is_not_read_into_memory() throws IOException {
     ByteArrayOutputStream bytes = new ByteArrayOutputStream();
     try (OutputStream zip = new GZIPOutputStream(bytes)) {
       byte[] block = new byte[1 << 20];

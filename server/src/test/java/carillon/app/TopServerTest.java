@@ -18,7 +18,7 @@ import org.junit.jupiter.api.io.TempDir;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
-/** {@code carillon top} with two nodes of one cluster. */
+/** {@code carillon top} with a real cluster of two nodes. */
 @Tag("slow")
 class TopServerTest {
 
@@ -41,7 +41,7 @@ class TopServerTest {
   }
 
   @Test
-  void nodes_that_join_and_leave_are_seen_from_each_other() throws IOException {
+  void joining_and_leaving_nodes_are_shown() throws IOException {
     Db.Address database = Postgres.freshDatabase();
     try (Running first = start(database, "first", "api,engine")) {
       String key = Files.readString(directory.resolve("data/admin-key")).strip();

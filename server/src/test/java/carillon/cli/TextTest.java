@@ -10,12 +10,12 @@ class TextTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"", "plain", "grün", "日本語", "😀 ok", "a\\nb"})
-  void what_can_be_seen_stays(String text) {
+  void visible_text_is_unchanged(String text) {
     assertThat(Text.visible(text)).isEqualTo(text);
   }
 
   @Test
-  void what_steers_a_terminal_or_forges_a_line_is_spelled_out() {
+  void control_characters_are_escaped() {
     assertThat(Text.visible("a\nb\r\tc")).isEqualTo("a\\nb\\r\\tc");
     assertThat(Text.visible("\033[2J\u0000\u007f\u009b"))
         .isEqualTo("\\u001b[2J\\u0000\\u007f\\u009b");

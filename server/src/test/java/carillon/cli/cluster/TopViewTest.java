@@ -75,7 +75,7 @@ class TopViewTest {
   }
 
   @Test
-  void a_number_that_is_none_does_not_spoil_the_rest() {
+  void an_invalid_number_is_ignored() {
     assertThat(view(BEFORE, NOW).lines()).contains("delivered   501/s  accepted 500  failed 0.5");
   }
 
@@ -87,12 +87,12 @@ class TopViewTest {
   }
 
   @Test
-  void a_server_that_was_restarted_counts_from_zero() {
+  void a_restarted_server_counts_from_zero() {
     assertThat(view(/* before= */ NOW, /* now= */ BEFORE).lines()).contains("claimed     500/s");
   }
 
   @Test
-  void nothing_measured_is_a_dash() {
+  void a_missing_value_is_a_dash() {
     assertThat(view("", "").lines()).contains("start delay p50 -  p95 -  p99 -");
   }
 

@@ -49,7 +49,7 @@ class ScheduleFileTest {
   }
 
   @Test
-  void several_documents_are_one_list_and_what_is_empty_is_no_mistake() {
+  void several_documents_are_one_list_and_empty_ones_are_valid() {
     assertThat(
             read(
                 """
@@ -72,7 +72,7 @@ class ScheduleFileTest {
   }
 
   @Test
-  void a_plain_tilde_is_null_and_what_is_in_quotes_is_text() {
+  void a_plain_tilde_is_null_and_a_quoted_one_is_text() {
     ScheduleFile.Wanted one =
         read("""
         schedules:
@@ -96,7 +96,7 @@ class ScheduleFileTest {
         .containsExactly("a");
   }
 
-  static Stream<Arguments> mistakes() {
+  static Stream<Arguments> errors() {
     String one = "schedules:\n  - name: a\n    ";
     return Stream.of(
         Arguments.of("[]", "line 1: must start with \"schedules:\""),
@@ -141,8 +141,8 @@ class ScheduleFileTest {
   }
 
   @ParameterizedTest
-  @MethodSource("mistakes")
-  void a_mistake_is_told_by_its_line(String text, String message) {
+  @MethodSource("errors")
+  void an_error_names_its_line(String text, String message) {
     assertThatThrownBy(() -> read(text))
         .isInstanceOf(CommandFailed.class)
         .message()
