@@ -249,6 +249,8 @@ class CommandsTest {
             + "      |",
         "key create --role worker --types a,b  | POST /v1/keys |"
             + " {\"role\":\"worker\",\"types\":[\"a\",\"b\"]}",
+        "key create --role viewer --expires-at T | POST /v1/keys |"
+            + " {\"role\":\"viewer\",\"expiresAt\":\"T\"}",
         "key list                              | GET /v1/keys                                      "
             + "      |",
         "key revoke 7                          | DELETE /v1/keys/7                                 "

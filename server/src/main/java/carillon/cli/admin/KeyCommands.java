@@ -28,6 +28,7 @@ public final class KeyCommands {
                         "role: admin, owner, operator, producer, worker or viewer")
                     .required(),
                 text("--name", "NAME", "name", "name of the key"),
+                text("--expires-at", "TIME", "expiresAt", "expiry time. Default: never"),
                 list(
                     "--types",
                     "TYPE",
