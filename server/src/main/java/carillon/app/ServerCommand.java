@@ -5,6 +5,7 @@ import carillon.app.config.Config;
 import carillon.app.config.ConfigOptions;
 import carillon.app.config.Setting;
 import carillon.cli.Console;
+import carillon.model.Durations;
 import java.nio.file.Path;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
@@ -64,7 +65,7 @@ final class ServerCommand implements Callable<Integer> {
       Running running = start.apply(config);
       greet(running, key, config.node().roles().contains(Config.Role.API));
       sayWhatIsOpen(config, running.url().getPort(), log);
-      log.info("started with {}", config);
+      logSettings(config, log);
       started.complete(running);
     } catch (RuntimeException | Error e) { // or the hook would wait for a start that is over
       log.debug("start failed", e);
@@ -73,6 +74,27 @@ final class ServerCommand implements Callable<Integer> {
     }
     new CountDownLatch(1).await(); // the hook ends the program
     return 0;
+  }
+
+  private static void logSettings(Config config, Logger log) {
+    log.info(
+        "configuration node={} roles={} bind={} port={} database={} pooler={} poolSize={}"
+            + " concurrency={} drainTimeout={} retention={} deadLetterTtl={} dataDir={} archiveDir={}"
+            + " allowTargets={}",
+        config.node().id(),
+        config.node().roles(),
+        config.http().bind(),
+        config.http().port(),
+        config.database().isEmbedded() ? "embedded" : config.database().url(),
+        config.database().pooler(),
+        config.database().poolSize(),
+        config.engine().concurrency(),
+        Durations.format(config.engine().drainTimeout()),
+        Durations.format(config.engine().retention()),
+        Durations.format(config.archive().ttl()),
+        config.node().dataDir(),
+        config.archive().directory(),
+        config.access().allowTargets());
   }
 
   /**
