@@ -11,8 +11,8 @@ import org.apache.kafka.common.header.Header;
 import org.apache.kafka.common.serialization.StringDeserializer;
 
 /**
- * A plain Kafka consumer that handles tasks and reports them. Shows the protocol for any language; in
- * Java, a Worker with a KafkaSource does all of this and renews leases as well.
+ * A plain Kafka consumer that handles tasks and reports them. Shows the protocol for any language;
+ * in Java, a Worker with a KafkaSource does all of this and renews leases as well.
  */
 public class KafkaTasks implements AutoCloseable {
 

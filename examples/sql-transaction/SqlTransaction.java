@@ -7,8 +7,8 @@ import java.sql.Statement;
 import java.util.UUID;
 
 /**
- * Creates an order and its confirmation task in one transaction. For programs whose tables are in the
- * database that Carillon uses.
+ * Creates an order and its confirmation task in one transaction. For programs whose tables are in
+ * the database that Carillon uses.
  */
 public class SqlTransaction {
 

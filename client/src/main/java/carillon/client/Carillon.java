@@ -20,8 +20,8 @@ import tools.jackson.databind.json.JsonMapper;
 import tools.jackson.databind.node.MissingNode;
 
 /**
- * A connection to a Carillon server. Creates tasks, schedules and workers; {@code get}, {@code post},
- * {@code put}, {@code patch} and {@code delete} call the rest of the API.
+ * A connection to a Carillon server. Creates tasks, schedules and workers; {@code get}, {@code
+ * post}, {@code put}, {@code patch} and {@code delete} call the rest of the API.
  *
  * <pre>{@code
  * try (var carillon = Carillon.connect("http://127.0.0.1:8080", key)) {
@@ -45,7 +45,8 @@ public final class Carillon implements AutoCloseable {
   private final Duration retryFor;
   private final EnqueueBatcher batcher;
 
-  private Carillon(Connection connection, SenderThreads senders, JsonMapper mapper, Duration retryFor) {
+  private Carillon(
+      Connection connection, SenderThreads senders, JsonMapper mapper, Duration retryFor) {
     this.connection = connection;
     this.senders = senders;
     this.mapper = mapper;
@@ -156,7 +157,9 @@ public final class Carillon implements AutoCloseable {
         retried(
             () ->
                 connection.send(
-                    connection.request("POST", "/v1/tasks", task).header("Idempotency-Key", onceKey),
+                    connection
+                        .request("POST", "/v1/tasks", task)
+                        .header("Idempotency-Key", onceKey),
                     "application/json"));
     UUID id = UUID.fromString(connection.json(answer).path("id").asString());
     return new CreatedTask(id, answer.statusCode() != 200);

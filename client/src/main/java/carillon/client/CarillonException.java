@@ -75,8 +75,8 @@ public final class CarillonException extends RuntimeException {
   }
 
   /**
-   * The stable code of the error, such as {@code not-found}; derived from the status if the response
-   * has none.
+   * The stable code of the error, such as {@code not-found}; derived from the status if the
+   * response has none.
    */
   public String code() {
     return code;

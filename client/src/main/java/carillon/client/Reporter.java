@@ -12,9 +12,9 @@ import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.node.ObjectNode;
 
 /**
- * Reports results of attempts in batches: results that arrive during a request share the next one. A
- * request without a response is repeated. The server accepts each report once, because accepting it
- * clears the token of the task.
+ * Reports results of attempts in batches: results that arrive during a request share the next one.
+ * A request without a response is repeated. The server accepts each report once, because accepting
+ * it clears the token of the task.
  */
 final class Reporter {
 
@@ -27,7 +27,7 @@ final class Reporter {
   private static final Duration CALL_TIMEOUT = Duration.ofSeconds(15);
   private static final Duration MAX_PAUSE = Duration.ofSeconds(2);
 
-    private record Sent(HeldTask held, ObjectNode json, int size, boolean isReplaced) {}
+  private record Sent(HeldTask held, ObjectNode json, int size, boolean isReplaced) {}
 
   private final Carillon carillon;
   private final WorkerListener listener;

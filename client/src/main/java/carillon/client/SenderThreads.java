@@ -34,9 +34,7 @@ final class SenderThreads {
     threads.execute(action);
   }
 
-  /**
-   * Completes a future on the common pool: dependent stages of users may wait for a sender.
-   */
+  /** Completes a future on the common pool: dependent stages of users may wait for a sender. */
   void complete(CompletableFuture<?> future, Runnable completion) {
     completing.put(completion, future);
     ForkJoinPool.commonPool()

@@ -7,8 +7,8 @@ import java.util.function.Consumer;
 /**
  * Delivers tasks to one worker, from Carillon or from a broker that Carillon publishes to.
  *
- * <p>The worker calls {@link #run} on its own thread, then {@link #stop}, and {@link #close} once every
- * delivered task has ended.
+ * <p>The worker calls {@link #run} on its own thread, then {@link #stop}, and {@link #close} once
+ * every delivered task has ended.
  */
 public interface TaskSource extends AutoCloseable {
 
@@ -20,8 +20,8 @@ public interface TaskSource extends AutoCloseable {
   void run(Sink sink) throws Exception;
 
   /**
-   * Stops delivering tasks. Called once, by another thread. Returns when no more tasks will come, or
-   * when that thread is interrupted.
+   * Stops delivering tasks. Called once, by another thread. Returns when no more tasks will come,
+   * or when that thread is interrupted.
    */
   void stop() throws InterruptedException;
 

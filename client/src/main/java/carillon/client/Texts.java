@@ -9,7 +9,9 @@ final class Texts {
 
   private Texts() {}
 
-  /** Replaces characters that JSON or PostgreSQL cannot hold and truncates to the server's limit. */
+  /**
+   * Replaces characters that JSON or PostgreSQL cannot hold and truncates to the server's limit.
+   */
   static String clean(String text) {
     String cut = text.length() > MAX ? text.substring(0, MAX) : text;
     StringBuilder clean = new StringBuilder(cut.length());

@@ -129,7 +129,9 @@ public final class WorkerBuilder {
     }
     if (source == null && handlers.size() > PullSource.MAX_TYPES) {
       throw new IllegalStateException(
-          "a pull worker can have at most " + PullSource.MAX_TYPES + " types; start another worker");
+          "a pull worker can have at most "
+              + PullSource.MAX_TYPES
+              + " types; start another worker");
     }
     int held = prefetch == 0 ? 2 * concurrency : prefetch;
     var settings =

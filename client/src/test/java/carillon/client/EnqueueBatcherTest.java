@@ -24,7 +24,8 @@ class EnqueueBatcherTest {
   private final CountDownLatch responding = new CountDownLatch(1);
   private final SenderThreads senders = new SenderThreads();
   private final EnqueueBatcher batcher =
-      new EnqueueBatcher(senders, (task, key) -> respond(CREATED), (tasks, key) -> respond(ids(tasks)));
+      new EnqueueBatcher(
+          senders, (task, key) -> respond(CREATED), (tasks, key) -> respond(ids(tasks)));
 
   private <T> T respond(T response) {
     try {
@@ -99,7 +100,8 @@ class EnqueueBatcherTest {
   void an_interrupted_close_completes_every_future() {
     List<CompletableFuture<CreatedTask>> all =
         IntStream.range(0, 100).mapToObj(i -> add()).toList();
-    EnqueueBatcher other = new EnqueueBatcher(senders, (task, key) -> respond(CREATED), (t, key) -> ids(t));
+    EnqueueBatcher other =
+        new EnqueueBatcher(senders, (task, key) -> respond(CREATED), (t, key) -> ids(t));
     CompletableFuture<CreatedTask> last = other.add(TASK, JSON);
 
     Thread.currentThread().interrupt();

@@ -113,8 +113,7 @@ class LeaseRenewerTest {
   }
 
   @Test
-  void long_progress_texts_are_split_into_several_requests()
-      throws InterruptedException {
+  void long_progress_texts_are_split_into_several_requests() throws InterruptedException {
     hold(500, "\u20ac".repeat(4096));
     LeaseRenewer renewer = startRenewer();
 

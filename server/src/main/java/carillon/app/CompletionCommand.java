@@ -85,8 +85,11 @@ final class CompletionCommand implements Callable<Integer> {
             (name, command) ->
                 lines.add(
                     "complete -c %s -f -n '%s' -a %s -d '%s'"
-                        .formatted(NAME, condition, name, first(command.getCommandSpec()
-                            .usageMessage().description()))));
+                        .formatted(
+                            NAME,
+                            condition,
+                            name,
+                            first(command.getCommandSpec().usageMessage().description()))));
   }
 
   private static void addOptions(List<String> lines, CommandLine command, String condition) {

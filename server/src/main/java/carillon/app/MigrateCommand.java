@@ -22,9 +22,7 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
 /** {@code carillon migrate}: brings the schema forward, or back. */
-@Command(
-    name = "migrate",
-    description = "Migrate the database schema")
+@Command(name = "migrate", description = "Migrate the database schema")
 final class MigrateCommand implements Callable<Integer> {
 
   @Option(

@@ -27,8 +27,9 @@ import picocli.CommandLine.Spec;
     description = {
       "Run a node: the API, the dashboard and the engine.",
       "",
-      "Every option can also be set as an environment variable (CARILLON_DATA_DIR for --data-dir) or"
-          + " in carillon.yaml (data-dir). Options override variables; variables override the file."
+      "Every option can also be set as an environment variable (CARILLON_DATA_DIR for --data-dir)"
+          + " or in carillon.yaml (data-dir). Options override variables; variables override the"
+          + " file."
     })
 final class ServerCommand implements Callable<Integer> {
 
@@ -79,8 +80,8 @@ final class ServerCommand implements Callable<Integer> {
   private static void logSettings(Config config, Logger log) {
     log.info(
         "configuration node={} roles={} bind={} port={} database={} pooler={} poolSize={}"
-            + " concurrency={} drainTimeout={} retention={} deadLetterTtl={} dataDir={} archiveDir={}"
-            + " allowTargets={}",
+            + " concurrency={} drainTimeout={} retention={} deadLetterTtl={} dataDir={}"
+            + " archiveDir={} allowTargets={}",
         config.node().id(),
         config.node().roles(),
         config.http().bind(),

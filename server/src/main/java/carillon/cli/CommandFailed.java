@@ -14,9 +14,7 @@ public final class CommandFailed extends RuntimeException {
     super(line);
   }
 
-  /**
-   * The reason of a failed file operation, without the path, which the caller names.
-   */
+  /** The reason of a failed file operation, without the path, which the caller names. */
   public static String reason(IOException e) {
     return switch (e) {
       case NoSuchFileException _ -> "no such file";

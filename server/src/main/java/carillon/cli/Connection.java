@@ -38,7 +38,8 @@ public final class Connection {
   @Option(
       names = "--data-dir",
       paramLabel = "DIR",
-      description = "directory that contains the admin key (env CARILLON_DATA_DIR). Default: ./data")
+      description =
+          "directory that contains the admin key (env CARILLON_DATA_DIR). Default: ./data")
   private @Nullable String dataDir;
 
   @Option(
@@ -140,8 +141,7 @@ public final class Connection {
     try {
       return checked(Files.readString(file).strip());
     } catch (IOException e) {
-      throw new CommandFailed(
-          "cannot read the key file " + file + ": " + CommandFailed.reason(e));
+      throw new CommandFailed("cannot read the key file " + file + ": " + CommandFailed.reason(e));
     }
   }
 

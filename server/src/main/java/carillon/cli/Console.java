@@ -73,7 +73,7 @@ public record Console(
     return isTerminal && !environment.getOrDefault("TERM", "").equals("dumb");
   }
 
-    public String bold(String text) {
+  public String bold(String text) {
     return coloured(Colour.BOLD, text);
   }
 

@@ -101,11 +101,7 @@ public record Field(
 
   public static Field idempotencyKey() {
     return option(
-        Kind.IDEMPOTENCY_KEY,
-        "--idempotency-key",
-        "KEY",
-        "",
-        "makes retries of this call safe");
+        Kind.IDEMPOTENCY_KEY, "--idempotency-key", "KEY", "", "makes retries of this call safe");
   }
 
   /** An argument that fills {@code {LABEL}} in the request path. */

@@ -31,7 +31,8 @@ public final class Operation extends ApiCommand {
   private static final Field LIMIT =
       Field.number("--limit", "N", "limit", "page size, 1 to 1000. Default: 100");
   private static final Field CURSOR =
-      Field.text("--cursor", "CURSOR", "cursor", "cursor of the next page, printed by the previous one");
+      Field.text(
+          "--cursor", "CURSOR", "cursor", "cursor of the next page, printed by the previous one");
 
   private final String method;
   private final String path;
@@ -135,7 +136,9 @@ public final class Operation extends ApiCommand {
     return prepare(
         request -> {
           boolean isDryRun = request.path("dryRun").asBoolean(false);
-          if (!isDryRun && !yes.<Boolean>getValue() && !console.confirms(expanded(question))) {
+          if (!isDryRun
+              && !Boolean.TRUE.equals(yes.getValue())
+              && !console.confirms(expanded(question))) {
             throw new CommandFailed("cancelled; nothing was changed");
           }
         });
@@ -198,8 +201,7 @@ public final class Operation extends ApiCommand {
     }
     return PARAMETER
         .matcher(message)
-        .replaceFirst(
-            match -> Matcher.quoteReplacement(optionFor("/" + match.group(1)) + ": "));
+        .replaceFirst(match -> Matcher.quoteReplacement(optionFor("/" + match.group(1)) + ": "));
   }
 
   /** The option of the field, or of the object that contains it; otherwise the pointer itself. */
@@ -235,8 +237,8 @@ public final class Operation extends ApiCommand {
   }
 
   /**
-   * Skips empty pages: the server limits how far it searches for one page, so an empty page may have a
-   * next one.
+   * Skips empty pages: the server limits how far it searches for one page, so an empty page may
+   * have a next one.
    */
   private static JsonNode read(Carillon carillon, String path, ObjectNode request) {
     JsonNode response = carillon.get(path + query(request));
@@ -290,9 +292,7 @@ public final class Operation extends ApiCommand {
         String value = field.getValue().getValue();
         String place = "{" + field.getKey().label() + "}";
         result =
-            value == null
-                ? result.replace("/" + place, "")
-                : result.replace(place, encoded(value));
+            value == null ? result.replace("/" + place, "") : result.replace(place, encoded(value));
       }
     }
     return result;
@@ -324,11 +324,13 @@ public final class Operation extends ApiCommand {
       return null;
     }
     return switch (field.kind()) {
-      case JSON -> readJson(field.name(), (String) given);
+      case JSON -> readJson(field.path().isEmpty() ? "the settings" : field.name(), (String) given);
       case CHOICE -> JSON.valueToTree(chosen(field, (String) given));
       case EMPTY -> JSON.createObjectNode();
       case PAIRS -> {
-        ((Map<?, ?>) given).keySet().forEach(name -> rejectEmpty(field.name() + ": the name", name));
+        ((Map<?, ?>) given)
+            .keySet()
+            .forEach(name -> rejectEmpty(field.name() + ": the name", name));
         yield JSON.valueToTree(given);
       }
       case LIST -> {

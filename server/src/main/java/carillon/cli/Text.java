@@ -1,6 +1,5 @@
 package carillon.cli;
 
-
 /** Makes untrusted text safe to print on a terminal or in a log. */
 public final class Text {
 

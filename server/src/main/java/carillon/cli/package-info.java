@@ -6,8 +6,8 @@
  * validates values.
  *
  * <p>May use the client module and {@code model}; never the store or the engine. The one invariant:
- * text from a tenant is printed through {@link carillon.cli.Text#visible}, so that it cannot move the
- * cursor or forge a line.
+ * text from a tenant is printed through {@link carillon.cli.Text#visible}, so that it cannot move
+ * the cursor or forge a line.
  */
 @NullMarked
 package carillon.cli;

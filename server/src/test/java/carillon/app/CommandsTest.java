@@ -52,8 +52,8 @@ class CommandsTest {
         "task list --statsu DEAD     | unknown option \"--statsu\"; did you mean --status?",
         "task list --limit x         | Invalid value for option '--limit': 'x' is not an int; see"
             + " carillon task list --help",
-        "task list --status FAILED   | unknown status FAILED. Use PENDING, RUNNING, COMPLETED, DEAD,"
-            + " CANCELLED or EXPIRED",
+        "task list --status FAILED   | unknown status FAILED. Use PENDING, RUNNING, COMPLETED,"
+            + " DEAD, CANCELLED or EXPIRED",
         "task create t --payload {   | --payload is not JSON (line 1): Unexpected end-of-input",
         "task create t --payload @no | --payload: @no cannot be read: no such file",
         "task create t --method GET  | --method, --header, --secret-header and --timeout need"
@@ -200,7 +200,8 @@ class CommandsTest {
         "task list --type a&b --status DEAD --limit 5 | GET"
             + " /v1/tasks?type=a%26b&status=DEAD&limit=5     |",
         "task list --status dead               | GET /v1/tasks?status=DEAD |",
-        "task create t --delay 5s              | POST /v1/tasks | {\"type\":\"t\",\"delay\":\"5s\"}",
+        "task create t --delay 5s              | POST /v1/tasks |"
+            + " {\"type\":\"t\",\"delay\":\"5s\"}",
         "task edit 1 --due-at D                | PATCH /v1/tasks/1 | {\"dueAt\":\"D\"}",
         "task list --metadata a=b --metadata c=d | GET /v1/tasks?metadata.a=b&metadata.c=d         "
             + "      |",
@@ -368,7 +369,8 @@ class CommandsTest {
 
     type("type get t --api-key given --url http://carillon.invalid:1");
 
-    assertThat(terminal.err()).contains("warning: the API key is sent to carillon.invalid unencrypted");
+    assertThat(terminal.err())
+        .contains("warning: the API key is sent to carillon.invalid unencrypted");
   }
 
   @Test
@@ -377,7 +379,9 @@ class CommandsTest {
 
     assertThat(type("type get t")).isEqualTo(2);
 
-    assertThat(terminal.err()).contains("no API key. Set CARILLON_KEY or --api-key-file").hasLineCount(1);
+    assertThat(terminal.err())
+        .contains("no API key. Set CARILLON_KEY or --api-key-file")
+        .hasLineCount(1);
   }
 
   @ParameterizedTest
@@ -445,7 +449,9 @@ class CommandsTest {
 
     assertThat(type("task get 1")).isEqualTo(2);
 
-    assertThat(terminal.err()).startsWith("carillon: cannot connect to http://127.0.0.1:").hasLineCount(1);
+    assertThat(terminal.err())
+        .startsWith("carillon: cannot connect to http://127.0.0.1:")
+        .hasLineCount(1);
   }
 
   @Test
@@ -626,7 +632,9 @@ class CommandsTest {
     assertThat(type("dead-letter redrive --type t --rate 9 --watch --interval 1ms --json"))
         .isZero();
 
-    assertThat(terminal.out()).as("only the response").isEqualTo(redrive.formatted("DONE", 400) + "\n");
+    assertThat(terminal.out())
+        .as("only the response")
+        .isEqualTo(redrive.formatted("DONE", 400) + "\n");
     assertThat(terminal.err())
         .isEqualTo(
             """
@@ -683,7 +691,9 @@ class CommandsTest {
 
     terminal.input = "n\n";
     assertThat(type(line)).isEqualTo(2);
-    assertThat(terminal.err()).contains("? [y/N] ").endsWith("carillon: cancelled; nothing was changed\n");
+    assertThat(terminal.err())
+        .contains("? [y/N] ")
+        .endsWith("carillon: cancelled; nothing was changed\n");
     terminal.input = "";
     assertThat(type(line)).isEqualTo(2);
     assertThat(api.requests()).isEmpty();
@@ -701,7 +711,8 @@ class CommandsTest {
 
     assertThat(type("dead-letter purge --error x --json")).isZero();
 
-    assertThat(terminal.out()).isEqualTo("{\"matched\":10,\"atLeast\":true,\"purged\":9,\"more\":true}\n");
+    assertThat(terminal.out())
+        .isEqualTo("{\"matched\":10,\"atLeast\":true,\"purged\":9,\"more\":true}\n");
   }
 
   @Test
@@ -711,7 +722,10 @@ class CommandsTest {
 
     assertThat(type("top --metrics --once --interval 10ms")).as(terminal.err()).isZero();
 
-    assertThat(terminal.out()).hasLineCount(1).contains("backlog=5").containsPattern("claimed/s=[1-9]");
+    assertThat(terminal.out())
+        .hasLineCount(1)
+        .contains("backlog=5")
+        .containsPattern("claimed/s=[1-9]");
     assertThat(api.requests())
         .extracting(FakeApi.Request::line)
         .containsExactly("GET /metrics", "GET /metrics");

@@ -180,7 +180,8 @@ class RestoreCommandTest {
 
     assertThat(err().lines())
         .satisfiesExactly(
-            line -> assertThat(line).isEqualTo("carillon: none: cannot read the file: no such file"),
+            line ->
+                assertThat(line).isEqualTo("carillon: none: cannot read the file: no such file"),
             line -> assertThat(line).contains("text: line 1 has no tenant"),
             line -> assertThat(line).contains("json: line 1 has no tenant"),
             line -> assertThat(line).startsWith("carillon: fake.gz: cannot read the file: "),

@@ -160,8 +160,7 @@ class ScheduleServerTest {
 
     assertThat(run("schedule", "apply", "-f", "f.yaml", "--prune", "--dry-run"))
         .isEqualTo(
-            steps
-                + "dry run: 3 would change (1 created, 1 changed, 1 unchanged, 1 removed)\n");
+            steps + "dry run: 3 would change (1 created, 1 changed, 1 unchanged, 1 removed)\n");
     assertThat(run("schedule", "list")).contains("30 2 * * *", "hashed").doesNotContain("new ");
     assertThat(run("schedule", "apply", "-f", "f.yaml", "--prune"))
         .isEqualTo(steps + "1 created, 1 changed, 1 unchanged, 1 removed\n");

@@ -33,7 +33,8 @@ public final class CarillonAutoConfiguration {
     String key = properties.key();
     if (key == null || key.isBlank()) {
       throw new IllegalStateException(
-          "carillon.key is not set: set it to an API key, for example with the variable CARILLON_KEY");
+          "carillon.key is not set: set it to an API key, for example with the variable"
+              + " CARILLON_KEY");
     }
     Carillon carillon = Carillon.connect(properties.url(), key);
     String tenant = properties.tenant();

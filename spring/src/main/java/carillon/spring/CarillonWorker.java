@@ -57,7 +57,8 @@ public final class CarillonWorker implements SmartLifecycle {
     found.forEach(method -> method.register(builder));
     customizers.forEach(customizer -> customizer.customize(builder));
     worker = builder.start();
-    log.info("Started worker name=" + name + " types=" + found.stream().map(TaskMethod::type).toList());
+    log.info(
+        "Started worker name=" + name + " types=" + found.stream().map(TaskMethod::type).toList());
   }
 
   /** Accepts no more tasks, lets running ones finish and releases the rest. */

@@ -105,7 +105,7 @@ class TaskMethodTest {
     }
   }
 
-    private record Attempt() implements TaskContext {
+  private record Attempt() implements TaskContext {
 
     @Override
     public ClaimedTask task() {

@@ -28,8 +28,8 @@ import org.apache.kafka.common.errors.WakeupException;
 import org.apache.kafka.common.header.Header;
 
 /**
- * Runs one consumer: fetches records, delivers tasks and commits offsets, all on the thread of {@link
- * #consume}. Other threads only queue ended tasks.
+ * Runs one consumer: fetches records, delivers tasks and commits offsets, all on the thread of
+ * {@link #consume}. Other threads only queue ended tasks.
  */
 final class KafkaRun {
 
@@ -256,7 +256,7 @@ final class KafkaRun {
     }
   }
 
-    private final class Rebalance implements ConsumerRebalanceListener {
+  private final class Rebalance implements ConsumerRebalanceListener {
 
     @Override
     public void onPartitionsAssigned(Collection<TopicPartition> added) {

@@ -27,8 +27,8 @@ import org.jspecify.annotations.Nullable;
  * }</pre>
  *
  * <p>An offset is committed once every task before it has been reported, so a crash loses no task:
- * unreported tasks are delivered again, to this or another member of the group. Tasks of a partition
- * run concurrently, in no particular order. Fetching pauses while the worker has no room.
+ * unreported tasks are delivered again, to this or another member of the group. Tasks of a
+ * partition run concurrently, in no particular order. Fetching pauses while the worker has no room.
  *
  * <p>A message without a token is handled but not reported: its task completed when it was
  * published. If its handler throws, it is not retried.
@@ -67,8 +67,8 @@ public final class KafkaSource implements TaskSource {
    *
    * @param settings Kafka consumer settings, including {@code bootstrap.servers} and {@code
    *     group.id}
-   * @throws IllegalArgumentException if one of these is missing, or a setting is given that this class
-   *     controls
+   * @throws IllegalArgumentException if one of these is missing, or a setting is given that this
+   *     class controls
    */
   public static KafkaSource of(Map<String, ?> settings, String... topics) {
     for (String needed :
@@ -89,8 +89,8 @@ public final class KafkaSource implements TaskSource {
   }
 
   /**
-   * Sets an action for skipped messages, which are not from Carillon, have no handler or are expired,
-   * with the reason. Default: log them.
+   * Sets an action for skipped messages, which are not from Carillon, have no handler or are
+   * expired, with the reason. Default: log them.
    */
   public KafkaSource onSkipped(BiConsumer<ConsumerRecord<byte[], byte[]>, String> action) {
     return new KafkaSource(settings, topics, action);

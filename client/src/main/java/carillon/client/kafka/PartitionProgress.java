@@ -4,8 +4,8 @@ import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Tracks which fetched records of one partition have ended, to find the offset to commit. Confined to
- * the source's thread.
+ * Tracks which fetched records of one partition have ended, to find the offset to commit. Confined
+ * to the source's thread.
  */
 final class PartitionProgress {
 

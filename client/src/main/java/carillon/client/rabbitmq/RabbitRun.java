@@ -23,8 +23,8 @@ import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Runs one connection: delivers tasks and settles ended ones. Only the thread of {@link #consume} uses
- * the channel; other threads queue steps for it.
+ * Runs one connection: delivers tasks and settles ended ones. Only the thread of {@link #consume}
+ * uses the channel; other threads queue steps for it.
  */
 final class RabbitRun {
 

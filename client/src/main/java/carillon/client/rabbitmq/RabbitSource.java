@@ -24,9 +24,9 @@ import org.jspecify.annotations.Nullable;
  *     .start();
  * }</pre>
  *
- * <p>A message is acknowledged once its task has been reported, so a crash loses no task: unreported
- * tasks are delivered again, to this or another worker. The broker sends at most the worker's
- * prefetch ahead. A lost connection is reopened while running tasks continue.
+ * <p>A message is acknowledged once its task has been reported, so a crash loses no task:
+ * unreported tasks are delivered again, to this or another worker. The broker sends at most the
+ * worker's prefetch ahead. A lost connection is reopened while running tasks continue.
  *
  * <p>A message without a token is handled but not reported: its task completed when it was
  * published. If its handler throws, the message is rejected and goes to the dead letter exchange of
@@ -87,8 +87,8 @@ public final class RabbitSource implements TaskSource {
   }
 
   /**
-   * Sets an action for skipped messages, which are not from Carillon, have no handler or are expired,
-   * with the reason. Default: log them.
+   * Sets an action for skipped messages, which are not from Carillon, have no handler or are
+   * expired, with the reason. Default: log them.
    */
   public RabbitSource onSkipped(BiConsumer<Delivery, String> action) {
     return new RabbitSource(broker, queue, spec, action);

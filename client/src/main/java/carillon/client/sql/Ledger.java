@@ -93,8 +93,8 @@ public final class Ledger {
   public boolean markProcessed(Connection connection, TaskContext task) throws SQLException {
     if (connection.getAutoCommit()) {
       throw new IllegalStateException(
-          "the connection is in autocommit mode: call setAutoCommit(false) first, and commit the mark"
-              + " with your own work");
+          "the connection is in autocommit mode: call setAutoCommit(false) first, and commit the"
+              + " mark with your own work");
     }
     return mark(connection, task);
   }

@@ -45,8 +45,8 @@ import tools.jackson.databind.util.RawValue;
  *
  * <p>Each committed row becomes one task. Rows are sent in batches. The id of a batch is committed
  * first and used as the idempotency key, so after a crash the same call is repeated, which Carillon
- * recognizes for 24 hours. A rejected batch is halved and sent with new keys, unless an earlier call
- * of it had no response. Any number of relays may run. Thread-safe.
+ * recognizes for 24 hours. A rejected batch is halved and sent with new keys, unless an earlier
+ * call of it had no response. Any number of relays may run. Thread-safe.
  */
 public final class Outbox {
 
@@ -124,14 +124,14 @@ public final class Outbox {
    * the task is forwarded.
    *
    * @throws IllegalStateException if the connection is in autocommit mode
-   * @throws IllegalArgumentException if the task is unique or has an idempotency key, which tasks in
-   *     a batch cannot have
+   * @throws IllegalArgumentException if the task is unique or has an idempotency key, which tasks
+   *     in a batch cannot have
    */
   public void add(Connection connection, NewTask task) throws SQLException {
     if (connection.getAutoCommit()) {
       throw new IllegalStateException(
-          "the connection is in autocommit mode: call setAutoCommit(false) first, and commit the task"
-              + " with your own work");
+          "the connection is in autocommit mode: call setAutoCommit(false) first, and commit the"
+              + " task with your own work");
     }
     try (PreparedStatement statement = connection.prepareStatement(table.sql(ADD))) {
       statement.setObject(1, UUID.randomUUID());
@@ -169,8 +169,8 @@ public final class Outbox {
    * Forwards one batch, for programs that do not want a relay thread.
    *
    * @return whether a batch was handled; there may be more
-   * @throws CarillonException if Carillon is unreachable or unavailable; call again later, nothing is
-   *     lost
+   * @throws CarillonException if Carillon is unreachable or unavailable; call again later, nothing
+   *     is lost
    */
   public boolean relayOnce() throws SQLException {
     try (Connection connection = database.getConnection()) {
@@ -214,7 +214,8 @@ public final class Outbox {
         return Optional.empty();
       }
       if (e.status() == 500) {
-        // The batch may be the cause, so others go first. It may have been stored, so it stays whole.
+        // The batch may be the cause, so others go first. It may have been stored, so it stays
+        // whole.
         putOff.put(batch.id(), System.nanoTime());
       }
       if (!batch.isRepeat() && isSurelyUnsent(e)) {

@@ -12,9 +12,9 @@ import java.util.Optional;
 import java.util.UUID;
 
 /**
- * The batches of an outbox. Each row has a place in its batch. The lock on the row in place 1 is the
- * lock on the batch. The sender in that row is set before the first call: without one, the batch was
- * never sent.
+ * The batches of an outbox. Each row has a place in its batch. The lock on the row in place 1 is
+ * the lock on the batch. The sender in that row is set before the first call: without one, the
+ * batch was never sent.
  */
 final class OutboxBatches {
 
@@ -197,8 +197,8 @@ final class OutboxBatches {
       """;
 
   /**
-   * Splits a rejected batch in two, so that its valid rows get through. Never call it for a batch that
-   * may have been stored: the new keys would store its rows again.
+   * Splits a rejected batch in two, so that its valid rows get through. Never call it for a batch
+   * that may have been stored: the new keys would store its rows again.
    */
   void split(Connection connection, UUID batch, int first) throws SQLException {
     try (PreparedStatement statement = connection.prepareStatement(table.sql(SPLIT))) {

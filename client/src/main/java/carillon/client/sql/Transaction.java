@@ -37,10 +37,7 @@ final class Transaction {
 
   /** A rollback on a lost connection fails as well; the first failure is thrown. */
   private static void end(
-      Connection connection,
-      boolean isAutoCommit,
-      boolean isCommitted,
-      @Nullable Throwable failure)
+      Connection connection, boolean isAutoCommit, boolean isCommitted, @Nullable Throwable failure)
       throws SQLException {
     try {
       if (!isCommitted) {

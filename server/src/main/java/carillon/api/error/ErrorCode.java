@@ -34,10 +34,7 @@ public enum ErrorCode {
       400, "Invalid Idempotency-Key", "It is one header of 1 to 255 visible ASCII characters."),
   CREDENTIAL_IN_URL(
       400, "Credential in URL", "Keys go into the Authorization header: URLs are logged."),
-  UNAUTHORIZED(
-      401,
-      "Unauthorized",
-      "Provide a valid API key: `Authorization: Bearer <key>`."),
+  UNAUTHORIZED(401, "Unauthorized", "Provide a valid API key: `Authorization: Bearer <key>`."),
   MISSING_SCOPE(403, "Forbidden", "The key's role or its list of types does not allow this."),
   TENANT_NOT_ALLOWED(403, "Tenant not allowed", "Only an admin key acts on another tenant."),
   NOT_FOUND(404, "Not found", "Not found in this tenant."),
@@ -127,9 +124,7 @@ public enum ErrorCode {
   INTERNAL(
       500, "Internal error", "Something is wrong on our side; the request id finds it in our log."),
   UNAVAILABLE(
-      503,
-      "Unavailable",
-      "The database is unreachable or overloaded. Retry after `Retry-After`."),
+      503, "Unavailable", "The database is unreachable or overloaded. Retry after `Retry-After`."),
   OVERLOADED(503, "Overloaded", "Too many requests at once; try again after Retry-After."),
   HTTP_VERSION_NOT_SUPPORTED(
       505,

@@ -43,7 +43,8 @@ public final class Auth {
     Caller caller = authenticate(authorization);
     if (!caller.role().may(needed)) {
       throw new ApiException(
-          ErrorCode.MISSING_SCOPE, "the role "
+          ErrorCode.MISSING_SCOPE,
+          "the role "
               + caller.role().label()
               + " is not allowed to do this; requires role "
               + Role.allowedTo(needed));
@@ -91,8 +92,7 @@ public final class Auth {
           ErrorCode.TENANT_NOT_ALLOWED, "only an admin key acts on another tenant");
     }
     Tenant other =
-        tenant(name)
-            .orElseThrow(() -> new ApiException(ErrorCode.NOT_FOUND, "unknown tenant"));
+        tenant(name).orElseThrow(() -> new ApiException(ErrorCode.NOT_FOUND, "unknown tenant"));
     return new Caller(caller.who(), caller.name(), caller.role(), caller.types(), other);
   }
 

@@ -36,14 +36,20 @@ public enum Setting {
       "pooler",
       "none",
       "none|transaction",
-      "connection pooler in front of PostgreSQL; use transaction for PgBouncer in transaction mode"),
+      "connection pooler in front of PostgreSQL; use transaction for PgBouncer in transaction"
+          + " mode"),
   DATA_DIR(
-      "data-dir", "./data", "DIR", "directory for the embedded database, generated secrets and large batches"),
+      "data-dir",
+      "./data",
+      "DIR",
+      "directory for the embedded database, generated secrets and large batches"),
   ROLES("roles", "api,engine", "LIST", "roles of this node: api, engine or both"),
-  NODE_ID(
-      "node-id", null, "NAME", "node name; default: host name plus a random suffix"),
+  NODE_ID("node-id", null, "NAME", "node name; default: host name plus a random suffix"),
   NODE_LEASE(
-      "node-lease", "10s", "DURATION", "node lease: time without a heartbeat after which the node is considered dead"),
+      "node-lease",
+      "10s",
+      "DURATION",
+      "node lease: time without a heartbeat after which the node is considered dead"),
   ADMIN_KEY(
       "admin-key",
       null,
@@ -67,25 +73,22 @@ public enum Setting {
       "NAME=amqp[s]://USER:PASSWORD@HOST/VHOST|NAME=@FILE",
       "RabbitMQ cluster for tasks to be published to. Repeatable"),
   CONCURRENCY("concurrency", "512", "N", "maximum concurrent HTTP deliveries on this node"),
-  DRAIN_TIMEOUT("drain-timeout", "10s", "DURATION", "time for running deliveries to finish on shutdown"),
-  RETENTION("retention", "30d", "DURATION", "retention of finished tasks, counted from their due day"),
-  DEAD_LETTER_TTL(
-      "dead-letter-ttl",
-      "30d",
-      "DURATION",
-      "time before dead letters are archived"),
+  DRAIN_TIMEOUT(
+      "drain-timeout", "10s", "DURATION", "time for running deliveries to finish on shutdown"),
+  RETENTION(
+      "retention", "30d", "DURATION", "retention of finished tasks, counted from their due day"),
+  DEAD_LETTER_TTL("dead-letter-ttl", "30d", "DURATION", "time before dead letters are archived"),
   ARCHIVE_DIR(
       "archive-dir",
       null,
       "DIR",
       "directory for archived dead letters; default: archive in the data directory"),
   POISON_CRASHES(
-      "poison-crashes", "3", "N", "dead-letter a task after it crashed this many nodes (minimum 2)"),
-  ALERT_URL(
-      "alert-url",
-      null,
-      "URL",
-      "webhook for dead-letter alerts; tenants can set their own"),
+      "poison-crashes",
+      "3",
+      "N",
+      "dead-letter a task after it crashed this many nodes (minimum 2)"),
+  ALERT_URL("alert-url", null, "URL", "webhook for dead-letter alerts; tenants can set their own"),
   ALERT_DEATHS("alert-deaths", "10", "N", "failures of one kind that trigger an alert"),
   ALERT_WITHIN("alert-within", "5m", "DURATION", "time window for --alert-deaths"),
   POOL_SIZE("pool-size", "14", "N", "database connections for API and engine (a node uses 7 more)"),
@@ -96,13 +99,10 @@ public enum Setting {
       "N",
       "maximum lanes per tenant: one for each type, priority, slice and kind of target"),
   MAX_SCHEDULES("max-schedules", "10000", "N", "maximum schedules per tenant"),
-  MAX_KEYS("max-keys", "1000", "N", "maximum API keys per tenant, without revoked and expired ones"),
+  MAX_KEYS(
+      "max-keys", "1000", "N", "maximum API keys per tenant, without revoked and expired ones"),
   LOG_FORMAT("log-format", "text", "text|json", "log format"),
-  LOG_LEVEL(
-      "log-level",
-      "info",
-      "LEVEL",
-      "log level: error, warn, info, debug or trace");
+  LOG_LEVEL("log-level", "info", "LEVEL", "log level: error, warn, info, debug or trace");
 
   /** For a value in a file, so that a secret is in no process list and no image. */
   static final String FILE_SUFFIX = "-file";

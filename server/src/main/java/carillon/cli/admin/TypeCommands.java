@@ -40,12 +40,12 @@ public final class TypeCommands {
                     "URL",
                     "onDead.http.url",
                     "URL to call when a task is dead-lettered")),
-        new Operation(console, "delete", "DELETE", TYPE, "Delete a type without pending or running tasks")
+        new Operation(
+                console, "delete", "DELETE", TYPE, "Delete a type without pending or running tasks")
             .with(NAME)
             .confirming("Delete type {NAME}?"),
         new Operation(console, "pause", "POST", TYPE + "/pause", "Pause a type: no task starts")
             .with(NAME),
-        new Operation(console, "resume", "POST", TYPE + "/resume", "Resume a type")
-            .with(NAME));
+        new Operation(console, "resume", "POST", TYPE + "/resume", "Resume a type").with(NAME));
   }
 }

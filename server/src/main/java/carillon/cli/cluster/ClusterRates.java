@@ -11,8 +11,8 @@ import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.JsonNode;
 
 /**
- * Rates of nodes, from the counters in their heartbeats. A rate is computed between two heartbeats, not
- * between two reads: an interval may contain none or two heartbeats.
+ * Rates of nodes, from the counters in their heartbeats. A rate is computed between two heartbeats,
+ * not between two reads: an interval may contain none or two heartbeats.
  */
 final class ClusterRates {
 

@@ -43,9 +43,7 @@ public final class TopCommand implements Callable<Integer> {
     @Option(names = "--json", description = "output raw JSON and exit")
     private boolean json;
 
-    @Option(
-        names = "--metrics",
-        description = "show the metrics of one node (from /metrics)")
+    @Option(names = "--metrics", description = "show the metrics of one node (from /metrics)")
     private boolean metrics;
   }
 
@@ -125,9 +123,7 @@ public final class TopCommand implements Callable<Integer> {
             new Line.Piece("carillon top", Colour.BOLD),
             new Line.Piece("  " + Text.visible(connection.url(console)), null)));
     lines.add(
-        error == null
-            ? Line.EMPTY
-            : Line.of(new Line.Piece("stale: " + error, Colour.YELLOW)));
+        error == null ? Line.EMPTY : Line.of(new Line.Piece("stale: " + error, Colour.YELLOW)));
     lines.addAll(page.summary());
     lines.add(Line.EMPTY);
     // Leave one line for the cursor.

@@ -79,9 +79,7 @@ record TopView(Metrics before, Metrics now, Duration elapsed) {
     return String.format(Locale.ROOT, "%-11s %s", name, value);
   }
 
-  /**
-   * A counter that decreased was reset by a restart; its value is what happened since.
-   */
+  /** A counter that decreased was reset by a restart; its value is what happened since. */
   private double perSecond(double then, double current) {
     double seconds = Math.max(0.001, elapsed.toNanos() / 1e9);
     return (current >= then ? current - then : current) / seconds;
@@ -122,8 +120,8 @@ record TopView(Metrics before, Metrics now, Duration elapsed) {
   }
 
   /**
-   * Interpolates linearly within a bucket, as Prometheus does. Values beyond the last bound count as
-   * that bound.
+   * Interpolates linearly within a bucket, as Prometheus does. Values beyond the last bound count
+   * as that bound.
    */
   static double quantile(NavigableMap<Double, Double> buckets, double quantile) {
     double total = buckets.isEmpty() ? 0 : buckets.lastEntry().getValue();

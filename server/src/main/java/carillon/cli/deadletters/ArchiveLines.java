@@ -13,8 +13,8 @@ import tools.jackson.core.JsonParser;
 import tools.jackson.core.JsonToken;
 
 /**
- * Reads an archive, compressed or not, line by line. Holds at most one line in memory and rejects lines
- * longer than a server accepts.
+ * Reads an archive, compressed or not, line by line. Holds at most one line in memory and rejects
+ * lines longer than a server accepts.
  */
 final class ArchiveLines implements AutoCloseable {
 

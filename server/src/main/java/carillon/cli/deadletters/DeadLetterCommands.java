@@ -50,29 +50,23 @@ public final class DeadLetterCommands {
             .with(FILTER)
             .list("id", "type", "key", "diedAt", "attempt", "group", "error"),
         new Operation(
-                console,
-                "groups",
-                "GET",
-                DEAD_LETTERS + "/groups",
-                "Group dead letters by error")
+                console, "groups", "GET", DEAD_LETTERS + "/groups", "Group dead letters by error")
             .with(TYPE, FAILURE, STATUS)
             .list("group", "type", "failure", "status", "letters", "lastSeenAt", "error"),
-        bulk(
-                new Operation(
-                    console,
-                    "redrive",
-                    "POST",
-                    DEAD_LETTERS + "/redrive",
-                    "Redrive dead letters (resets their attempts)"))
+        bulk(new Operation(
+                console,
+                "redrive",
+                "POST",
+                DEAD_LETTERS + "/redrive",
+                "Redrive dead letters (resets their attempts)"))
             .with(number("--rate", "N", "rate", "rate limit, tasks per second"))
             .watching(RedriveCommands.SUBJECT),
-        bulk(
-                new Operation(
-                    console,
-                    "purge",
-                    "POST",
-                    DEAD_LETTERS + "/purge",
-                    "Permanently delete dead letters"))
+        bulk(new Operation(
+                console,
+                "purge",
+                "POST",
+                DEAD_LETTERS + "/purge",
+                "Permanently delete dead letters"))
             .confirming("Permanently delete the matching dead letters?")
             .calling(DeadLetterCommands::purge),
         new RestoreCommand(console));

@@ -71,7 +71,8 @@ final class RestoreCommand extends ApiCommand {
   @Override
   protected JsonNode request(Carillon carillon) {
     List<String> newestFirst = new ArrayList<>(files);
-    // A task that changed while it was archived is in a later file again, which has its final state.
+    // A task that changed while it was archived is in a later file again, which has its final
+    // state.
     newestFirst.sort(Comparator.comparing(RestoreCommand::name).reversed());
     for (String file : newestFirst) {
       restore(carillon, file);
@@ -115,8 +116,8 @@ final class RestoreCommand extends ApiCommand {
   }
 
   /**
-   * Reads a file to its checksum at the end before anything is sent, so that nothing of a damaged file
-   * is restored.
+   * Reads a file to its checksum at the end before anything is sent, so that nothing of a damaged
+   * file is restored.
    */
   private void rejectDamaged(String file) throws IOException {
     if (file.equals("-")) {
@@ -134,8 +135,8 @@ final class RestoreCommand extends ApiCommand {
     } catch (IOException e) {
       throw new CommandFailed(
           file
-              + ": is damaged or truncated; nothing was restored. Recover the readable part with zcat and"
-              + " restore it from standard input");
+              + ": is damaged or truncated; nothing was restored. Recover the readable part with"
+              + " zcat and restore it from standard input");
     }
   }
 
@@ -179,7 +180,11 @@ final class RestoreCommand extends ApiCommand {
     if (!tenant.matches("[a-z0-9][a-z0-9-]{0,62}")) {
       throw failed(
           file,
-          "line " + chunk.numbers.getFirst() + ": " + quoted(tenant) + " is not a valid tenant name");
+          "line "
+              + chunk.numbers.getFirst()
+              + ": "
+              + quoted(tenant)
+              + " is not a valid tenant name");
     }
     try {
       JsonNode response = carillon.withTenant(tenant).postLines(PATH, chunk.bytes.toByteArray());

@@ -27,8 +27,8 @@ import tools.jackson.databind.JsonNode;
       "Apply schedules from a YAML file.",
       "",
       "The file is \"schedules:\" and a list; each has a name and the fields of the API. The file"
-          + " is checked before anything is changed. Schedules that are not in the file stay, unless"
-          + " --prune is given."
+          + " is checked before anything is changed. Schedules that are not in the file stay,"
+          + " unless --prune is given."
     })
 final class ApplyCommand extends ApiCommand {
 
@@ -45,7 +45,9 @@ final class ApplyCommand extends ApiCommand {
   @Option(names = "--prune", description = "delete the tenant's schedules that are not in the file")
   private boolean prune;
 
-  @Option(names = "--allow-empty", description = "with --prune: allow an empty file to delete all schedules")
+  @Option(
+      names = "--allow-empty",
+      description = "with --prune: allow an empty file to delete all schedules")
   private boolean allowEmpty;
 
   @Option(names = "--dry-run", description = "show what would change")
@@ -64,7 +66,8 @@ final class ApplyCommand extends ApiCommand {
     if (prune && wanted.isEmpty() && !allowEmpty) {
       throw new CommandFailed(
           String.join(", ", files)
-              + ": has no schedules, so --prune would delete all of them; add --allow-empty to allow it");
+              + ": has no schedules, so --prune would delete all of them; add --allow-empty to"
+              + " allow it");
     }
     List<Step> plan = new ArrayList<>();
     wanted.values().forEach(each -> plan.add(compare(carillon, each)));
@@ -149,7 +152,9 @@ final class ApplyCommand extends ApiCommand {
     return schedules;
   }
 
-  /** Returns the applied steps. A failure names the steps that were applied and those that were not. */
+  /**
+   * Returns the applied steps. A failure names the steps that were applied and those that were not.
+   */
   private static List<Step> apply(Carillon carillon, List<Step> plan) {
     List<Step> done = new ArrayList<>();
     for (Step step : plan) {

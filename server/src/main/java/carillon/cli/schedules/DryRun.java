@@ -11,8 +11,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * Asks the server whether it would accept each schedule, without saving any.
  *
- * <p>A PUT for version 0 is validated like any other and then not saved, because no schedule has that
- * version.
+ * <p>A PUT for version 0 is validated like any other and then not saved, because no schedule has
+ * that version.
  */
 final class DryRun {
 

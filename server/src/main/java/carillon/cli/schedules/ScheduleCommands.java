@@ -147,15 +147,25 @@ public final class ScheduleCommands {
             .with(NAME)
             .oneOf(
                 true,
-                text("--cron", "CRON", "cron", "cron expression, e.g. \"0 9 * * MON-FRI\" or @hourly"),
+                text(
+                    "--cron",
+                    "CRON",
+                    "cron",
+                    "cron expression, e.g. \"0 9 * * MON-FRI\" or @hourly"),
                 text("--every", "DURATION", "every", "interval, e.g. 90s"))
             .with(RECURRENCE)
             .with(
                 text("--type", "TYPE", "type", "task type").required(),
-                json("--payload", "payload", "payload of each task: JSON, @file, or - for standard input"),
+                json(
+                    "--payload",
+                    "payload",
+                    "payload of each task: JSON, @file, or - for standard input"),
                 text("--key", "KEY", "key", "business key of each task"),
                 number(
-                    "--priority", "0..9", "priority", "higher is more urgent. Default: from the type"));
+                    "--priority",
+                    "0..9",
+                    "priority",
+                    "higher is more urgent. Default: from the type"));
     return TargetFields.addTo(put)
         .with(
             json("--retry", "retry", "retry policy. Default: from the type"),
@@ -169,15 +179,9 @@ public final class ScheduleCommands {
                 "RULE",
                 "catchUp",
                 "catch-up policy for missed runs: none, last or all. Default: last"),
-            number(
-                "--catch-up-limit", "N", "catchUpLimit", "maximum catch-up runs. Default: 100"),
-            text(
-                "--catch-up-window",
-                "DURATION",
-                "catchUpWindow",
-                "catch-up window. Default: 7d"),
-            text(
-                "--jitter", "DURATION", "jitter", "random delay up to this. Default: 0s"),
+            number("--catch-up-limit", "N", "catchUpLimit", "maximum catch-up runs. Default: 100"),
+            text("--catch-up-window", "DURATION", "catchUpWindow", "catch-up window. Default: 7d"),
+            text("--jitter", "DURATION", "jitter", "random delay up to this. Default: 0s"),
             number("--max-runs", "N", "maxRuns", "stop after this many runs"),
             number(
                 "--pause-after-failures",
@@ -196,21 +200,13 @@ public final class ScheduleCommands {
             SCHEDULES + "/preview",
             "Explain a cron expression and show its next runs")
         .with(
-            argument(
-                    "CRON",
-                    "cron",
-                    "e.g. \"0 9 * * MON-FRI\" (quote it)")
-                .optional(),
+            argument("CRON", "cron", "e.g. \"0 9 * * MON-FRI\" (quote it)").optional(),
             text("--every", "DURATION", "every", "interval instead of CRON, e.g. 90s"))
         .with(RECURRENCE)
         .with(
             number("--count", "N", "count", "number of runs to show. Default: 5"),
             text("--from", "TIME", "from", "show runs after this time. Default: now"),
-            text(
-                "--name",
-                "NAME",
-                "name",
-                "schedule name, used to resolve H"))
+            text("--name", "NAME", "name", "schedule name, used to resolve H"))
         .prepare(
             preview -> {
               if (preview.has("cron") == preview.has("every")) {
@@ -237,9 +233,7 @@ public final class ScheduleCommands {
                 "overlap",
                 "sequential (queue) or concurrent (allow). Default: queue"),
             flag(
-                "--again",
-                "again",
-                "include times older than the run history; they may run twice"),
+                "--again", "again", "include times older than the run history; they may run twice"),
             flag("--dry-run", "dryRun", "show how many tasks would be created"))
         .watching(BACKFILL);
   }

@@ -23,8 +23,8 @@ import tools.jackson.dataformat.yaml.YAMLParser;
 /**
  * Reads schedules from YAML and rejects the file at the first error.
  *
- * <p>Reads token by token, so that each error has its line and an alias is detected; a tree would contain
- * the name of the alias as text.
+ * <p>Reads token by token, so that each error has its line and an alias is detected; a tree would
+ * contain the name of the alias as text.
  */
 final class ScheduleFile {
 
@@ -89,8 +89,8 @@ final class ScheduleFile {
   }
 
   /**
-   * The message of the parser has several lines, some with a location. The last location is closest to
-   * the error; without one, the last token is used.
+   * The message of the parser has several lines, some with a location. The last location is closest
+   * to the error; without one, the last token is used.
    */
   private static CommandFailed notYaml(String file, String text, JacksonException e) {
     int line = e.getLocation().getLineNr();
@@ -104,7 +104,8 @@ final class ScheduleFile {
             .filter(part -> !part.startsWith(" "))
             .collect(Collectors.joining(", "));
     String source = text.lines().skip(Math.max(0, line - 1)).findFirst().orElse("");
-    String hint = UNQUOTED.matcher(source).find() ? "; a text that starts like this needs quotes" : "";
+    String hint =
+        UNQUOTED.matcher(source).find() ? "; a text that starts like this needs quotes" : "";
     return new CommandFailed(file + ": line " + line + ": is not YAML: " + why + hint);
   }
 

@@ -12,9 +12,7 @@ import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.node.ArrayNode;
 import tools.jackson.databind.node.ObjectNode;
 
-/**
- * Shows a schedule or a preview, with its next runs in its own time zone and in UTC.
- */
+/** Shows a schedule or a preview, with its next runs in its own time zone and in UTC. */
 final class ScheduleView {
 
   private static final String NEXT = "nextRuns";
@@ -59,8 +57,8 @@ final class ScheduleView {
   }
 
   /**
-   * Adds the day of the week and removes the zone, which is the same in each line. Uses the offset from
-   * the server, because local time zone data may be outdated.
+   * Adds the day of the week and removes the zone, which is the same in each line. Uses the offset
+   * from the server, because local time zone data may be outdated.
    */
   private static String local(String text) {
     int zone = text.indexOf('[');

@@ -15,8 +15,8 @@ import tools.jackson.databind.node.ObjectNode;
  *
  * @param wanted the schedule in the file; null if it is removed
  * @param version of the existing schedule; 0 if there was none
- * @param differences the changed fields; for an unchanged schedule, the fields that only the server can
- *     compare because it hides their values
+ * @param differences the changed fields; for an unchanged schedule, the fields that only the server
+ *     can compare because it hides their values
  */
 record Step(
     String name,

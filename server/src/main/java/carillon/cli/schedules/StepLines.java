@@ -78,8 +78,7 @@ final class StepLines {
         "%d created, %d changed, %d unchanged, %d removed"
             .formatted(created, changed, result.path("unchanged").asLong(), removed);
     return result.path("dryRun").asBoolean()
-        ? "dry run: %d would change (%s)"
-            .formatted(created + changed + removed, counts)
+        ? "dry run: %d would change (%s)".formatted(created + changed + removed, counts)
         : counts;
   }
 }

@@ -46,8 +46,7 @@ public final class TaskCommands {
         "Create, list and manage tasks",
         create(console),
         edit(console),
-        new Operation(
-                console, "get", "GET", TASK, "Show a task with its attempts and history")
+        new Operation(console, "get", "GET", TASK, "Show a task with its attempts and history")
             .with(inPath("ID"))
             .showing(TaskCommands::showTask),
         new Operation(
@@ -76,14 +75,17 @@ public final class TaskCommands {
     Operation create =
         new Operation(console, "create", "POST", TASKS, "Create a task")
             .with(argument("TYPE", "type", "task type; created on first use"), PAYLOAD)
-            .oneOf(
-                false, DUE, text("--in --delay", "DURATION", "delay", "delay, e.g. 30s"));
+            .oneOf(false, DUE, text("--in --delay", "DURATION", "delay", "delay, e.g. 30s"));
     return TargetFields.addTo(create)
         .with(
             text("--key", "KEY", "key", "business key, for lookup and cancel"),
             number("--priority", "0..9", "priority", "higher is more urgent. Default: 5"),
             number("--max-attempts", "N", "retry.maxAttempts", "maximum attempts"),
-            text("--ttl", "DURATION", "ttl", "expire the task if it has not started within this time"),
+            text(
+                "--ttl",
+                "DURATION",
+                "ttl",
+                "expire the task if it has not started within this time"),
             text(
                 "--unique-for",
                 "DURATION",
@@ -95,11 +97,7 @@ public final class TaskCommands {
                 "concurrencyKey",
                 "run at most one task with this key at a time"),
             pairs("--metadata", "metadata", "metadata, searchable; repeatable"),
-            text(
-                "--on-complete",
-                "URL",
-                "onComplete.http.url",
-                "URL to call on completion"),
+            text("--on-complete", "URL", "onComplete.http.url", "URL to call on completion"),
             text("--on-dead", "URL", "onDead.http.url", "URL to call when it is dead-lettered"),
             idempotencyKey());
   }
@@ -129,11 +127,7 @@ public final class TaskCommands {
             text("--type", "TYPE", "type", "task type"),
             choice("--status", "STATUS", "status", STATES),
             text("--key", "KEY", "key", "business key"),
-            text(
-                "--schedule",
-                "NAME",
-                "schedule",
-                "created by this schedule"),
+            text("--schedule", "NAME", "schedule", "created by this schedule"),
             text("--due-after", "TIME", "dueAfter", "due after this time"),
             text("--due-before", "TIME", "dueBefore", "due before this time"),
             text("--error", "TEXT", "error", "last error or response contains this text"))

@@ -28,8 +28,7 @@ record Answer(int status, List<String> retryAfter, @Nullable String output) {
   DeliveryResult verdict(StatusRules rules, Instant now) {
     if (status > StatusRules.HIGHEST) {
       return new DeliveryResult.Failed(
-          failure(FailureKind.PROTOCOL, "invalid HTTP status from target"),
-          null);
+          failure(FailureKind.PROTOCOL, "invalid HTTP status from target"), null);
     }
     return switch (rules.of(status)) {
       case SUCCESS -> new DeliveryResult.Accepted(status, output);

@@ -39,8 +39,7 @@ class EgressTest {
   static final String PRIVATE = "127.0.0.2";
   static final Failure DENIED =
       Failure.of(
-          FailureKind.ADDRESS_NOT_ALLOWED,
-          "target address not allowed; see --allow-targets");
+          FailureKind.ADDRESS_NOT_ALLOWED, "target address not allowed; see --allow-targets");
 
   final HttpTargetRules rules = new HttpTargetRules(AddressRules.of(List.of(PUBLIC, "::1")));
   RawReceiver reachable;

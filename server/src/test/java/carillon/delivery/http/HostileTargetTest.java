@@ -231,9 +231,7 @@ class HostileTargetTest {
               wire.reset();
             })) {
       assertThat(Attempt.at(receiver.url()).failureBy(deliverer))
-          .isEqualTo(
-              Failure.of(
-                  FailureKind.BROKEN, "connection lost before a response"));
+          .isEqualTo(Failure.of(FailureKind.BROKEN, "connection lost before a response"));
     }
   }
 
