@@ -1,6 +1,5 @@
 package carillon.cli;
 
-import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import picocli.CommandLine.Model.ArgSpec;
@@ -52,22 +51,17 @@ public record Field(
   /**
    * A text option.
    *
-   * @param names one or more, separated by spaces
+   * @param option its names and the label of its value, such as {@code --due --due-at TIME}
    */
-  public static Field text(String names, String label, String path, String description) {
-    return option(Kind.TEXT, names, label, path, description);
+  public static Field text(String option, String path, String description) {
+    return option(Kind.TEXT, option, path, description);
   }
 
   /** A text that is one of these names; case-insensitive. */
-  public static Field choice(String names, String label, String path, List<String> choices) {
+  public static Field choice(String option, String path, List<String> choices) {
+    Field text = option(Kind.CHOICE, option, path, alternatives(choices));
     return new Field(
-        Kind.CHOICE,
-        Arrays.asList(names.split(" ", -1)),
-        label,
-        path,
-        alternatives(choices),
-        false,
-        choices);
+        text.kind, text.names, text.label, path, text.description, text.isRequired, choices);
   }
 
   /** The names as "A, B or C". */
@@ -75,37 +69,37 @@ public record Field(
     return String.join(", ", names.subList(0, names.size() - 1)) + " or " + names.getLast();
   }
 
-  public static Field number(String names, String label, String path, String description) {
-    return option(Kind.NUMBER, names, label, path, description);
+  public static Field number(String option, String path, String description) {
+    return option(Kind.NUMBER, option, path, description);
   }
 
-  public static Field flag(String names, String path, String description) {
-    return option(Kind.FLAG, names, "", path, description);
+  public static Field flag(String option, String path, String description) {
+    return option(Kind.FLAG, option, path, description);
   }
 
-  public static Field empty(String names, String path, String description) {
-    return option(Kind.EMPTY, names, "", path, description);
+  public static Field empty(String option, String path, String description) {
+    return option(Kind.EMPTY, option, path, description);
   }
 
-  public static Field json(String names, String path, String description) {
-    return option(Kind.JSON, names, JSON_LABEL, path, description);
+  public static Field json(String option, String path, String description) {
+    return option(Kind.JSON, option + " " + JSON_LABEL, path, description);
   }
 
-  public static Field pairs(String names, String path, String description) {
-    return option(Kind.PAIRS, names, "NAME=VALUE", path, description);
+  public static Field pairs(String option, String path, String description) {
+    return option(Kind.PAIRS, option + " NAME=VALUE", path, description);
   }
 
-  public static Field list(String names, String label, String path, String description) {
-    return option(Kind.LIST, names, label, path, description);
+  public static Field list(String option, String path, String description) {
+    return option(Kind.LIST, option, path, description);
   }
 
   public static Field idempotencyKey() {
     return option(
-        Kind.IDEMPOTENCY_KEY, "--idempotency-key", "KEY", "", "makes retries of this call safe");
+        Kind.IDEMPOTENCY_KEY, "--idempotency-key KEY", "", "makes retries of this call safe");
   }
 
   /** An argument that fills {@code {LABEL}} in the request path. */
-  public static Field inPath(String label) {
+  static Field inPath(String label) {
     return new Field(Kind.IN_PATH, List.of(), label, "", "", true, List.of());
   }
 
@@ -118,10 +112,11 @@ public record Field(
     return new Field(Kind.JSON, List.of(), JSON_LABEL, "", description, false, List.of());
   }
 
-  private static Field option(
-      Kind kind, String names, String label, String path, String description) {
-    return new Field(
-        kind, Arrays.asList(names.split(" ", -1)), label, path, description, false, List.of());
+  private static Field option(Kind kind, String option, String path, String description) {
+    List<String> words = List.of(option.split(" ", -1));
+    List<String> names = words.stream().filter(word -> word.startsWith("-")).toList();
+    String label = names.size() == words.size() ? "" : words.getLast();
+    return new Field(kind, names, label, path, description, false, List.of());
   }
 
   public Field required() {

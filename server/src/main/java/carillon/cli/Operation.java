@@ -26,13 +26,13 @@ public final class Operation extends ApiCommand {
 
   private static final int MAX_EMPTY_PAGES = 200;
 
+  private static final Pattern ARGUMENT = Pattern.compile("\\{([A-Z]+)(\\??)}");
   private static final Pattern PARAMETER = Pattern.compile("^the parameter ([A-Za-z]+): ");
 
   private static final Field LIMIT =
-      Field.number("--limit", "N", "limit", "page size, 1 to 1000. Default: 100");
+      Field.number("--limit N", "limit", "page size, 1 to 1000. Default: 100");
   private static final Field CURSOR =
-      Field.text(
-          "--cursor", "CURSOR", "cursor", "cursor of the next page, printed by the previous one");
+      Field.text("--cursor CURSOR", "cursor", "cursor of the next page, printed by the previous one");
 
   private final String method;
   private final String path;
@@ -52,15 +52,24 @@ public final class Operation extends ApiCommand {
   }
 
   /**
-   * @param path with {@code {LABEL}} for each argument in it
+   * @param endpoint the method and the path, with {@code {LABEL}} for a required argument and {@code
+   *     {LABEL?}} for an optional one
    */
-  public Operation(
-      Console console, String name, String method, String path, String... description) {
+  public Operation(Console console, String name, String endpoint, String... description) {
     super(console);
-    this.method = method;
-    this.path = path;
+    int space = endpoint.indexOf(' ');
+    method = endpoint.substring(0, space);
+    path = endpoint.substring(space + 1).replace("?}", "}");
     spec = CommandSpec.forAnnotatedObject(this).name(name);
     spec.usageMessage().description(description);
+    ARGUMENT
+        .matcher(endpoint)
+        .results()
+        .forEach(
+            match -> {
+              Field argument = Field.inPath(match.group(1));
+              with(match.group(2).isEmpty() ? argument : argument.optional());
+            });
   }
 
   /** Creates a command with subcommands. */
@@ -162,8 +171,11 @@ public final class Operation extends ApiCommand {
         (carillon, _, send) -> watch.until(carillon, console, send, subject, this::expanded));
   }
 
-  public boolean isGiven(Field field) {
-    return Objects.requireNonNull(fields.get(field)).getValue() != null;
+  public boolean isGiven(String argument) {
+    return fields.entrySet().stream()
+        .anyMatch(
+            field ->
+                field.getKey().label().equals(argument) && field.getValue().getValue() != null);
   }
 
   private ArgSpec add(Field field) {

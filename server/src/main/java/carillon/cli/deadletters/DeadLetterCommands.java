@@ -20,24 +20,22 @@ import tools.jackson.databind.node.ObjectNode;
 /** {@code carillon dead-letter ...} */
 public final class DeadLetterCommands {
 
-  private static final String DEAD_LETTERS = "/v1/dead-letters";
-
-  private static final Field TYPE = text("--type", "TYPE", "type", "task type");
+  private static final Field TYPE = text("--type TYPE", "type", "task type");
   private static final Field FAILURE =
-      text("--failure", "KIND", "failure", "failure kind: status, timeout, dns, connection, …");
+      text("--failure KIND", "failure", "failure kind: status, timeout, dns, connection, …");
   private static final Field STATUS =
-      number("--status", "CODE", "status", "HTTP status of the response");
+      number("--status CODE", "status", "HTTP status of the response");
 
   private static final List<Field> FILTER =
       List.of(
           TYPE,
           FAILURE,
           STATUS,
-          text("--error", "TEXT", "error", "last error or response contains this text"),
-          text("--died-after", "TIME", "diedAfter", "dead-lettered after this time"),
-          text("--died-before", "TIME", "diedBefore", "dead-lettered before this time"),
-          text("--key", "KEY", "key", "business key"),
-          text("--group", "GROUP", "group", "dead letters of this group"),
+          text("--error TEXT", "error", "last error or response contains this text"),
+          text("--died-after TIME", "diedAfter", "dead-lettered after this time"),
+          text("--died-before TIME", "diedBefore", "dead-lettered before this time"),
+          text("--key KEY", "key", "business key"),
+          text("--group GROUP", "group", "dead letters of this group"),
           pairs("--metadata", "metadata", "metadata to match; repeatable"));
 
   private DeadLetterCommands() {}
@@ -46,26 +44,17 @@ public final class DeadLetterCommands {
     return Operation.group(
         "dead-letter",
         "Manage dead letters",
-        new Operation(console, "list", "GET", DEAD_LETTERS, "List dead letters, newest first")
+        new Operation(console, "list", "GET /v1/dead-letters", "List dead letters, newest first")
             .with(FILTER)
             .list("id", "type", "key", "diedAt", "attempt", "group", "error"),
-        new Operation(
-                console, "groups", "GET", DEAD_LETTERS + "/groups", "Group dead letters by error")
+        new Operation(console, "groups", "GET /v1/dead-letters/groups", "Group dead letters by error")
             .with(TYPE, FAILURE, STATUS)
             .list("group", "type", "failure", "status", "letters", "lastSeenAt", "error"),
-        bulk(new Operation(
-                console,
-                "redrive",
-                "POST",
-                DEAD_LETTERS + "/redrive",
+        bulk(new Operation(console, "redrive", "POST /v1/dead-letters/redrive",
                 "Redrive dead letters (resets their attempts)"))
-            .with(number("--rate", "N", "rate", "rate limit, tasks per second"))
+            .with(number("--rate N", "rate", "rate limit, tasks per second"))
             .watching(RedriveCommands.SUBJECT),
-        bulk(new Operation(
-                console,
-                "purge",
-                "POST",
-                DEAD_LETTERS + "/purge",
+        bulk(new Operation(console, "purge", "POST /v1/dead-letters/purge",
                 "Permanently delete dead letters"))
             .confirming("Permanently delete the matching dead letters?")
             .calling(DeadLetterCommands::purge),
@@ -77,7 +66,7 @@ public final class DeadLetterCommands {
     return operation
         .with(FILTER)
         .with(
-            list("--id", "ID", "ids", "task ID; repeatable"),
+            list("--id ID", "ids", "task ID; repeatable"),
             flag("--all", "all", "all dead letters of the tenant"))
         .prepare(
             filter -> {

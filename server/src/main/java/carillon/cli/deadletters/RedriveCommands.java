@@ -1,9 +1,7 @@
 package carillon.cli.deadletters;
 
-import static carillon.cli.Field.inPath;
 
 import carillon.cli.Console;
-import carillon.cli.Field;
 import carillon.cli.Operation;
 import carillon.cli.WatchOption;
 import picocli.CommandLine;
@@ -12,13 +10,9 @@ import tools.jackson.databind.JsonNode;
 /** {@code carillon redrive ...} */
 public final class RedriveCommands {
 
-  private static final String REDRIVES = "/v1/redrives";
-  private static final String REDRIVE = "/v1/redrives/{ID}";
-  private static final Field ID = inPath("ID");
-
   static final WatchOption.Subject SUBJECT =
       new WatchOption.Subject(
-          REDRIVES + "/{id}",
+          "/v1/redrives/{id}",
           RedriveCommands::progress,
           "the redrive continues; stop it with carillon redrive stop {id}");
 
@@ -28,23 +22,13 @@ public final class RedriveCommands {
     return Operation.group(
         "redrive",
         "Follow, stop and undo redrives",
-        new Operation(console, "list", "GET", REDRIVES, "List redrives, newest first")
+        new Operation(console, "list", "GET /v1/redrives", "List redrives, newest first")
             .list("id", "status", "matched", "redriven", "undone", "rate", "createdAt", "by"),
-        new Operation(console, "get", "GET", REDRIVE, "Show a redrive").with(ID).watching(SUBJECT),
-        new Operation(
-                console,
-                "stop",
-                "POST",
-                REDRIVE + "/stop",
-                "Stop a redrive; remaining dead letters stay")
-            .with(ID),
-        new Operation(
-                console,
-                "undo",
-                "POST",
-                REDRIVE + "/undo",
+        new Operation(console, "get", "GET /v1/redrives/{ID}", "Show a redrive").watching(SUBJECT),
+        new Operation(console, "stop", "POST /v1/redrives/{ID}/stop",
+                "Stop a redrive; remaining dead letters stay"),
+        new Operation(console, "undo", "POST /v1/redrives/{ID}/undo",
                 "Stop a redrive and return tasks that have not started to the dead letters")
-            .with(ID)
             .watching(SUBJECT));
   }
 

@@ -3,7 +3,6 @@ package carillon.cli.tasks;
 import static carillon.cli.Field.argument;
 import static carillon.cli.Field.choice;
 import static carillon.cli.Field.idempotencyKey;
-import static carillon.cli.Field.inPath;
 import static carillon.cli.Field.json;
 import static carillon.cli.Field.number;
 import static carillon.cli.Field.pairs;
@@ -27,13 +26,10 @@ import tools.jackson.databind.node.ObjectNode;
 /** {@code carillon task ...} */
 public final class TaskCommands {
 
-  private static final String TASKS = "/v1/tasks";
-  private static final String TASK = "/v1/tasks/{ID}";
-
   private static final Field PAYLOAD =
       json("--payload", "payload", "JSON, @file, or - for standard input");
   private static final Field DUE =
-      text("--due --due-at", "TIME", "dueAt", "due time, e.g. 2027-03-28T09:00:00+02:00");
+      text("--due --due-at TIME", "dueAt", "due time, e.g. 2027-03-28T09:00:00+02:00");
 
   private static final List<String> STATES =
       Arrays.stream(TaskState.values()).map(TaskState::name).toList();
@@ -46,70 +42,49 @@ public final class TaskCommands {
         "Create, list and manage tasks",
         create(console),
         edit(console),
-        new Operation(console, "get", "GET", TASK, "Show a task with its attempts and history")
-            .with(inPath("ID"))
+        new Operation(console, "get", "GET /v1/tasks/{ID}", "Show a task with its attempts and history")
             .showing(TaskCommands::showTask),
-        new Operation(
-                console,
-                "attempts",
-                "GET",
-                TASK + "/attempts",
+        new Operation(console, "attempts", "GET /v1/tasks/{ID}/attempts",
                 "List the attempts of a task, newest first")
-            .with(inPath("ID"))
             .list()
             .showing(TaskCommands::showAttempts),
         list(console),
         cancel(console),
-        new Operation(console, "run", "POST", TASK + "/run", "Run a pending task now")
-            .with(inPath("ID")),
-        new Operation(
-                console,
-                "redrive",
-                "POST",
-                TASK + "/redrive",
-                "Redrive a dead task (resets its attempts)")
-            .with(inPath("ID")));
+        new Operation(console, "run", "POST /v1/tasks/{ID}/run", "Run a pending task now"),
+        new Operation(console, "redrive", "POST /v1/tasks/{ID}/redrive",
+                "Redrive a dead task (resets its attempts)"));
   }
 
   private static Operation create(Console console) {
     Operation create =
-        new Operation(console, "create", "POST", TASKS, "Create a task")
+        new Operation(console, "create", "POST /v1/tasks", "Create a task")
             .with(argument("TYPE", "type", "task type; created on first use"), PAYLOAD)
-            .oneOf(false, DUE, text("--in --delay", "DURATION", "delay", "delay, e.g. 30s"));
+            .oneOf(false, DUE, text("--in --delay DURATION", "delay", "delay, e.g. 30s"));
     return TargetFields.addTo(create)
         .with(
-            text("--key", "KEY", "key", "business key, for lookup and cancel"),
-            number("--priority", "0..9", "priority", "higher is more urgent. Default: 5"),
-            number("--max-attempts", "N", "retry.maxAttempts", "maximum attempts"),
-            text(
-                "--ttl",
-                "DURATION",
-                "ttl",
+            text("--key KEY", "key", "business key, for lookup and cancel"),
+            number("--priority 0..9", "priority", "higher is more urgent. Default: 5"),
+            number("--max-attempts N", "retry.maxAttempts", "maximum attempts"),
+            text("--ttl DURATION", "ttl",
                 "expire the task if it has not started within this time"),
-            text(
-                "--unique-for",
-                "DURATION",
-                "unique.for",
+            text("--unique-for DURATION", "unique.for",
                 "return the existing task of this type and key within this time"),
-            text(
-                "--concurrency-key",
-                "KEY",
-                "concurrencyKey",
+            text("--concurrency-key KEY", "concurrencyKey",
                 "run at most one task with this key at a time"),
             pairs("--metadata", "metadata", "metadata, searchable; repeatable"),
-            text("--on-complete", "URL", "onComplete.http.url", "URL to call on completion"),
-            text("--on-dead", "URL", "onDead.http.url", "URL to call when it is dead-lettered"),
+            text("--on-complete URL", "onComplete.http.url", "URL to call on completion"),
+            text("--on-dead URL", "onDead.http.url", "URL to call when it is dead-lettered"),
             idempotencyKey());
   }
 
   private static Operation edit(Console console) {
     Operation edit =
-        new Operation(console, "edit", "PATCH", TASK, "Edit a pending or dead task")
-            .with(inPath("ID"), PAYLOAD, DUE);
+        new Operation(console, "edit", "PATCH /v1/tasks/{ID}", "Edit a pending or dead task")
+            .with(PAYLOAD, DUE);
     return TargetFields.addTo(edit)
         .with(
-            text("--key", "KEY", "key", "business key"),
-            number("--priority", "0..9", "priority", "higher is more urgent"),
+            text("--key KEY", "key", "business key"),
+            number("--priority 0..9", "priority", "higher is more urgent"),
             json("--retry", "retry", "retry policy; replaces the current one"))
         .prepare(
             patch -> {
@@ -122,36 +97,31 @@ public final class TaskCommands {
   }
 
   private static Operation list(Console console) {
-    return new Operation(console, "list", "GET", TASKS, "List tasks")
+    return new Operation(console, "list", "GET /v1/tasks", "List tasks")
         .with(
-            text("--type", "TYPE", "type", "task type"),
-            choice("--status", "STATUS", "status", STATES),
-            text("--key", "KEY", "key", "business key"),
-            text("--schedule", "NAME", "schedule", "created by this schedule"),
-            text("--due-after", "TIME", "dueAfter", "due after this time"),
-            text("--due-before", "TIME", "dueBefore", "due before this time"),
-            text("--error", "TEXT", "error", "last error or response contains this text"))
+            text("--type TYPE", "type", "task type"),
+            choice("--status STATUS", "status", STATES),
+            text("--key KEY", "key", "business key"),
+            text("--schedule NAME", "schedule", "created by this schedule"),
+            text("--due-after TIME", "dueAfter", "due after this time"),
+            text("--due-before TIME", "dueBefore", "due before this time"),
+            text("--error TEXT", "error", "last error or response contains this text"))
         .list("id", "type", "key", "status", "dueAt", "attempt", "error")
         .with(pairs("--metadata", "metadata", "metadata to match; repeatable"));
   }
 
   private static Operation cancel(Console console) {
-    Field id = inPath("ID").optional();
     Operation cancel =
         new Operation(
             console,
             "cancel",
-            "POST",
-            TASK + "/cancel",
+            "POST /v1/tasks/{ID?}/cancel",
             "Cancel a task by ID, or tasks by type and key");
     return cancel
-        .with(
-            id,
-            text("--type", "TYPE", "type", "task type"),
-            text("--key", "KEY", "key", "business key"))
+        .with(text("--type TYPE", "type", "task type"), text("--key KEY", "key", "business key"))
         .prepare(
             filter -> {
-              if (cancel.isGiven(id) != filter.isEmpty()) {
+              if (cancel.isGiven("ID") != filter.isEmpty()) {
                 throw new CommandFailed("specify a task ID, or --type and --key");
               }
             });
