@@ -32,7 +32,8 @@ public final class Operation extends ApiCommand {
   private static final Field LIMIT =
       Field.number("--limit N", "limit", "page size, 1 to 1000. Default: 100");
   private static final Field CURSOR =
-      Field.text("--cursor CURSOR", "cursor", "cursor of the next page, printed by the previous one");
+      Field.text(
+          "--cursor CURSOR", "cursor", "cursor of the next page, printed by the previous one");
 
   private final String method;
   private final String path;
@@ -52,8 +53,8 @@ public final class Operation extends ApiCommand {
   }
 
   /**
-   * @param endpoint the method and the path, with {@code {LABEL}} for a required argument and {@code
-   *     {LABEL?}} for an optional one
+   * @param endpoint the method and the path, with {@code {LABEL}} for a required argument and
+   *     {@code {LABEL?}} for an optional one
    */
   public Operation(Console console, String name, String endpoint, String... description) {
     super(console);

@@ -16,21 +16,29 @@ public final class TargetFields {
             false,
             Field.text("--http URL", "target.http.url", "call this URL"),
             Field.text("--kafka-topic TOPIC", "target.kafka.topic", "publish to this topic"),
-            Field.text("--rabbitmq-queue QUEUE", "target.rabbitmq.routingKey", "publish to this queue"),
+            Field.text(
+                "--rabbitmq-queue QUEUE", "target.rabbitmq.routingKey", "publish to this queue"),
             Field.empty("--discard", "target.discard", "no-op: complete immediately"),
             Field.empty("--pull", "target.pull", "wait for a pull worker"))
         .with(
-            Field.text("--method METHOD", "target.http.method",
+            Field.text(
+                "--method METHOD",
+                "target.http.method",
                 "HTTP method (with --http). Default: POST"),
             Field.pairs("--header", "target.http.headers", "HTTP header (with --http); repeatable"),
             Field.pairs(
                 "--secret-header",
                 "target.http.secretHeaders",
                 "HTTP header whose value is never shown (with --http); repeatable"),
-            Field.text("--timeout DURATION", "target.http.timeout", "attempt timeout (with --http)"),
-            Field.text("--cluster NAME", "target.broker.cluster",
+            Field.text(
+                "--timeout DURATION", "target.http.timeout", "attempt timeout (with --http)"),
+            Field.text(
+                "--cluster NAME",
+                "target.broker.cluster",
                 "broker cluster name (with --kafka-topic or --rabbitmq-queue)"),
-            Field.text("--complete WHEN", "target.broker.complete",
+            Field.text(
+                "--complete WHEN",
+                "target.broker.complete",
                 "onPublish or onReport (with --kafka-topic or --rabbitmq-queue). Default:"
                     + " onReport"))
         .prepare(TargetFields::finish);

@@ -2,19 +2,15 @@ package carillon.app;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import carillon.cli.Console;
-import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;
-import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Map;
 import java.util.zip.GZIPOutputStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -26,14 +22,13 @@ class RestoreCommandTest {
 
   @TempDir Path directory;
 
-  private final ByteArrayOutputStream out = new ByteArrayOutputStream();
-  private final ByteArrayOutputStream err = new ByteArrayOutputStream();
-  private byte[] input = new byte[0];
   private FakeApi api;
+  private Terminal terminal;
 
   @BeforeEach
   void start() throws IOException {
     api = new FakeApi();
+    terminal = new Terminal(directory, api.url(), "k");
   }
 
   @AfterEach
@@ -44,19 +39,7 @@ class RestoreCommandTest {
   private int restore(String... more) {
     List<String> args = new ArrayList<>(List.of("dead-letter", "restore"));
     args.addAll(List.of(more));
-    Console console =
-        new Console(
-            new PrintStream(out, true, StandardCharsets.UTF_8),
-            new PrintStream(err, true, StandardCharsets.UTF_8),
-            new ByteArrayInputStream(input),
-            Map.of("CARILLON_URL", api.url(), "CARILLON_KEY", "k"),
-            directory,
-            false);
-    return Main.run(args.toArray(String[]::new), console);
-  }
-
-  private String err() {
-    return err.toString(StandardCharsets.UTF_8);
+    return terminal.run(args.toArray(String[]::new));
   }
 
   private static String line(String tenant, int n) {
@@ -80,7 +63,7 @@ class RestoreCommandTest {
     api.responding(200, "{\"restored\": 1, \"present\": 2}");
     file("a.gz", zipped(line("one", 1), line("two", 2), "", line("one", 3)));
 
-    assertThat(restore("a.gz", "--json")).as(err()).isZero();
+    assertThat(restore("a.gz", "--json")).as(terminal.err()).isZero();
 
     assertThat(api.requests())
         .extracting(FakeApi.Request::line)
@@ -89,16 +72,16 @@ class RestoreCommandTest {
     assertThat(api.requests())
         .extracting(FakeApi.Request::body)
         .containsExactly(line("one", 1) + "\n" + line("one", 3) + "\n", line("two", 2) + "\n");
-    assertThat(out.toString(StandardCharsets.UTF_8)).isEqualTo("{\"restored\":2,\"present\":4}\n");
-    assertThat(err()).isEmpty();
+    assertThat(terminal.out()).isEqualTo("{\"restored\":2,\"present\":4}\n");
+    assertThat(terminal.err()).isEmpty();
   }
 
   @Test
   void plain_lines_are_read_from_standard_input_and_filtered_by_tenant() {
     api.responding(200, "{\"restored\": 1, \"present\": 0}");
-    input = (line("one", 1) + "\n" + line("two", 2)).getBytes(StandardCharsets.UTF_8);
+    terminal.input = line("one", 1) + "\n" + line("two", 2);
 
-    assertThat(restore("-", "--tenant", "two")).as(err()).isZero();
+    assertThat(restore("-", "--tenant", "two")).as(terminal.err()).isZero();
 
     assertThat(api.only().tenant()).isEqualTo("two");
     assertThat(api.only().body()).isEqualTo(line("two", 2) + "\n");
@@ -118,7 +101,7 @@ class RestoreCommandTest {
         .extracting(FakeApi.Request::tenant)
         .containsExactly("one", "one", "one", "old");
     assertThat(api.requests())
-        .extracting(asked -> asked.body().lines().count())
+        .extracting(request -> request.body().lines().count())
         .containsExactly(200L, 200L, 50L, 1L);
   }
 
@@ -133,7 +116,7 @@ class RestoreCommandTest {
 
     assertThat(restore("a.gz", "--tenant", "one")).isEqualTo(2);
 
-    assertThat(err()).isEqualTo("carillon: a.gz: line 4: /fence is bad\n");
+    assertThat(terminal.err()).isEqualTo("carillon: a.gz: line 4: /fence is bad\n");
   }
 
   @Test
@@ -145,7 +128,7 @@ class RestoreCommandTest {
     assertThat(restore("a.gz")).isEqualTo(2);
     assertThat(restore("b")).isEqualTo(2);
 
-    assertThat(err().lines())
+    assertThat(terminal.err().lines())
         .containsExactly(
             "carillon: a.gz: tenant \"gone\": unknown tenant",
             "carillon: b: line 1: \"Not A Name\" is not a valid tenant name");
@@ -161,8 +144,9 @@ class RestoreCommandTest {
 
     assertThat(restore("cut.gz")).isEqualTo(2);
 
-    assertThat(err()).contains("cut.gz: is damaged or truncated; nothing was restored");
-    assertThat(err()).hasLineCount(1);
+    assertThat(terminal.err())
+        .contains("cut.gz: is damaged or truncated; nothing was restored")
+        .hasLineCount(1);
     assertThat(api.requests()).isEmpty();
   }
 
@@ -178,7 +162,7 @@ class RestoreCommandTest {
     assertThat(restore("fake.gz")).isEqualTo(2);
     assertThat(restore()).isEqualTo(2);
 
-    assertThat(err().lines())
+    assertThat(terminal.err().lines())
         .satisfiesExactly(
             line ->
                 assertThat(line).isEqualTo("carillon: none: cannot read the file: no such file"),
@@ -193,9 +177,9 @@ class RestoreCommandTest {
   void an_empty_file_restores_nothing() throws IOException {
     file("empty.gz", zipped());
 
-    assertThat(restore("empty.gz", "--json")).as(err()).isZero();
+    assertThat(restore("empty.gz", "--json")).as(terminal.err()).isZero();
 
-    assertThat(out.toString(StandardCharsets.UTF_8)).isEqualTo("{\"restored\":0,\"present\":0}\n");
+    assertThat(terminal.out()).isEqualTo("{\"restored\":0,\"present\":0}\n");
     assertThat(api.requests()).isEmpty();
   }
 
@@ -213,6 +197,6 @@ class RestoreCommandTest {
 
     assertThat(restore("bomb.gz")).isEqualTo(2);
 
-    assertThat(err()).contains("line 1 has more than 33554432 bytes").hasLineCount(1);
+    assertThat(terminal.err()).contains("line 1 has more than 33554432 bytes").hasLineCount(1);
   }
 }

@@ -18,13 +18,15 @@ public final class KeyCommands {
         "Manage API keys",
         new Operation(console, "create", "POST /v1/keys", "Create a key (shown only once)")
             .with(
-                text("--role ROLE", "role",
+                text(
+                        "--role ROLE",
+                        "role",
                         "role: admin, owner, operator, producer, worker or viewer")
                     .required(),
                 text("--name NAME", "name", "name of the key"),
                 text("--expires-at TIME", "expiresAt", "expiry time. Default: never"),
-                list("--types TYPE", "types",
-                    "restrict to these types (producer and worker keys)")),
+                list(
+                    "--types TYPE", "types", "restrict to these types (producer and worker keys)")),
         new Operation(console, "list", "GET /v1/keys", "List keys (without secrets)")
             .list("id", "name", "role", "types", "createdAt"),
         new Operation(console, "revoke", "DELETE /v1/keys/{ID}", "Revoke a key")

@@ -23,13 +23,22 @@ public final class TypeCommands {
             .with(
                 whole("settings as JSON, @file, or - for standard input"),
                 text("--http URL", "target.http.url", "HTTP target of its tasks"),
-                text("--on-complete URL", "onComplete.http.url",
+                text(
+                    "--on-complete URL",
+                    "onComplete.http.url",
                     "URL to call when a task completes"),
-                text("--on-dead URL", "onDead.http.url",
+                text(
+                    "--on-dead URL",
+                    "onDead.http.url",
                     "URL to call when a task is dead-lettered")),
-        new Operation(console, "delete", "DELETE /v1/types/{NAME}", "Delete a type without pending or running tasks")
+        new Operation(
+                console,
+                "delete",
+                "DELETE /v1/types/{NAME}",
+                "Delete a type without pending or running tasks")
             .confirming("Delete type {NAME}?"),
-        new Operation(console, "pause", "POST /v1/types/{NAME}/pause", "Pause a type: no task starts"),
+        new Operation(
+            console, "pause", "POST /v1/types/{NAME}/pause", "Pause a type: no task starts"),
         new Operation(console, "resume", "POST /v1/types/{NAME}/resume", "Resume a type"));
   }
 }

@@ -47,15 +47,19 @@ public final class DeadLetterCommands {
         new Operation(console, "list", "GET /v1/dead-letters", "List dead letters, newest first")
             .with(FILTER)
             .list("id", "type", "key", "diedAt", "attempt", "group", "error"),
-        new Operation(console, "groups", "GET /v1/dead-letters/groups", "Group dead letters by error")
+        new Operation(
+                console, "groups", "GET /v1/dead-letters/groups", "Group dead letters by error")
             .with(TYPE, FAILURE, STATUS)
             .list("group", "type", "failure", "status", "letters", "lastSeenAt", "error"),
-        bulk(new Operation(console, "redrive", "POST /v1/dead-letters/redrive",
+        bulk(new Operation(
+                console,
+                "redrive",
+                "POST /v1/dead-letters/redrive",
                 "Redrive dead letters (resets their attempts)"))
             .with(number("--rate N", "rate", "rate limit, tasks per second"))
             .watching(RedriveCommands.SUBJECT),
-        bulk(new Operation(console, "purge", "POST /v1/dead-letters/purge",
-                "Permanently delete dead letters"))
+        bulk(new Operation(
+                console, "purge", "POST /v1/dead-letters/purge", "Permanently delete dead letters"))
             .confirming("Permanently delete the matching dead letters?")
             .calling(DeadLetterCommands::purge),
         new RestoreCommand(console));

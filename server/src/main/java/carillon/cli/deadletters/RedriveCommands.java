@@ -1,6 +1,5 @@
 package carillon.cli.deadletters;
 
-
 import carillon.cli.Console;
 import carillon.cli.Operation;
 import carillon.cli.WatchOption;
@@ -25,9 +24,15 @@ public final class RedriveCommands {
         new Operation(console, "list", "GET /v1/redrives", "List redrives, newest first")
             .list("id", "status", "matched", "redriven", "undone", "rate", "createdAt", "by"),
         new Operation(console, "get", "GET /v1/redrives/{ID}", "Show a redrive").watching(SUBJECT),
-        new Operation(console, "stop", "POST /v1/redrives/{ID}/stop",
-                "Stop a redrive; remaining dead letters stay"),
-        new Operation(console, "undo", "POST /v1/redrives/{ID}/undo",
+        new Operation(
+            console,
+            "stop",
+            "POST /v1/redrives/{ID}/stop",
+            "Stop a redrive; remaining dead letters stay"),
+        new Operation(
+                console,
+                "undo",
+                "POST /v1/redrives/{ID}/undo",
                 "Stop a redrive and return tasks that have not started to the dead letters")
             .watching(SUBJECT));
   }

@@ -42,17 +42,24 @@ public final class TaskCommands {
         "Create, list and manage tasks",
         create(console),
         edit(console),
-        new Operation(console, "get", "GET /v1/tasks/{ID}", "Show a task with its attempts and history")
+        new Operation(
+                console, "get", "GET /v1/tasks/{ID}", "Show a task with its attempts and history")
             .showing(TaskCommands::showTask),
-        new Operation(console, "attempts", "GET /v1/tasks/{ID}/attempts",
+        new Operation(
+                console,
+                "attempts",
+                "GET /v1/tasks/{ID}/attempts",
                 "List the attempts of a task, newest first")
             .list()
             .showing(TaskCommands::showAttempts),
         list(console),
         cancel(console),
         new Operation(console, "run", "POST /v1/tasks/{ID}/run", "Run a pending task now"),
-        new Operation(console, "redrive", "POST /v1/tasks/{ID}/redrive",
-                "Redrive a dead task (resets its attempts)"));
+        new Operation(
+            console,
+            "redrive",
+            "POST /v1/tasks/{ID}/redrive",
+            "Redrive a dead task (resets its attempts)"));
   }
 
   private static Operation create(Console console) {
@@ -65,11 +72,14 @@ public final class TaskCommands {
             text("--key KEY", "key", "business key, for lookup and cancel"),
             number("--priority 0..9", "priority", "higher is more urgent. Default: 5"),
             number("--max-attempts N", "retry.maxAttempts", "maximum attempts"),
-            text("--ttl DURATION", "ttl",
-                "expire the task if it has not started within this time"),
-            text("--unique-for DURATION", "unique.for",
+            text("--ttl DURATION", "ttl", "expire the task if it has not started within this time"),
+            text(
+                "--unique-for DURATION",
+                "unique.for",
                 "return the existing task of this type and key within this time"),
-            text("--concurrency-key KEY", "concurrencyKey",
+            text(
+                "--concurrency-key KEY",
+                "concurrencyKey",
                 "run at most one task with this key at a time"),
             pairs("--metadata", "metadata", "metadata, searchable; repeatable"),
             text("--on-complete URL", "onComplete.http.url", "URL to call on completion"),
