@@ -17,19 +17,19 @@ import javax.crypto.Mac;
 import javax.crypto.spec.SecretKeySpec;
 
 /**
- * An HTTP target that believes only what Carillon has signed, and does each task once.
+ * An HTTP target that accepts only deliveries signed by Carillon and handles each task once.
  *
- * <p>The status of the answer decides: 2xx completes the task, 5xx has it tried again, any other
- * 4xx sets it aside as a dead letter.
+ * <p>The status of the response decides: 2xx completes the task, 5xx is retried, most 4xx make it a
+ * dead letter.
  */
 public class HttpReceiver {
 
-  /** Somebody who recorded a delivery cannot send it again later than this. */
+  /** Rejects replays of recorded deliveries that are older than this. */
   private static final Duration TOLERANCE = Duration.ofMinutes(5);
 
   private final byte[] secret;
 
-  /** Ids of tasks that were done. Yours belong into the database, beside what the task changes. */
+  /** Ids of handled tasks. In production, store them in the transaction that handles the task. */
   private final Set<String> done = ConcurrentHashMap.newKeySet();
 
   public static void main(String[] args) throws IOException {
@@ -38,7 +38,7 @@ public class HttpReceiver {
   }
 
   /**
-   * Believes what is signed with a secret.
+   * Accepts deliveries signed with this secret.
    *
    * @param secret the type's {@code signingSecret}: {@code whsec_} and the key in Base64
    */
@@ -46,7 +46,7 @@ public class HttpReceiver {
     this.secret = Base64.getDecoder().decode(secret.replaceFirst("^whsec_", ""));
   }
 
-  /** Begins to answer; port 0 picks a free one. */
+  /** Starts listening. Port 0 picks a free port. */
   public HttpServer start(int port) throws IOException {
     HttpServer server =
         HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), port), 0);
@@ -67,7 +67,7 @@ public class HttpReceiver {
   private int work(HttpExchange exchange, byte[] body) {
     String id = header(exchange, "webhook-id"); // the same for all attempts of a task
     if (done.contains(id)) {
-      return 200; // an earlier attempt succeeded, but its answer was lost
+      return 200; // an earlier attempt succeeded, but its response was lost
     }
     String text = new String(body, UTF_8);
     System.out.println(header(exchange, "Carillon-Task-Type") + " " + id + " " + text);
@@ -75,7 +75,7 @@ public class HttpReceiver {
     return 200;
   }
 
-  /** While a secret is being replaced there are two signatures; one of them has to be ours. */
+  /** During a secret rotation there are two signatures; one of them must match. */
   private boolean isSigned(HttpExchange exchange, byte[] body) {
     String id = header(exchange, "webhook-id");
     String timestamp = header(exchange, "webhook-timestamp");

@@ -7,20 +7,20 @@ import carillon.client.Worker;
 import java.time.Duration;
 import java.util.Map;
 
-/** A program that makes tasks, and a worker that does them. Usually these are two programs. */
+/** Creates a task and runs a worker that handles it. Usually these are two programs. */
 public class JavaWorker {
 
-  /** The payload. Any class that Jackson reads and writes will do. */
+  /** The payload: any class that Jackson can read and write. */
   public record Invoice(int number, String email) {}
 
   public static void main(String[] args) throws InterruptedException {
     String url = System.getenv().getOrDefault("CARILLON_URL", "http://127.0.0.1:8080");
     try (Carillon carillon = Carillon.connect(url, System.getenv("CARILLON_KEY"))) {
       Worker worker = start(carillon);
-      // When the program is asked to stop: lets what runs end, and gives back the rest.
+      // On shutdown, running handlers finish and the other tasks are released.
       Runtime.getRuntime().addShutdownHook(new Thread(worker::close));
 
-      // In ten seconds, unless it is cancelled by its type and key before.
+      // Due in ten seconds, unless it is cancelled by type and key before.
       carillon.enqueue(
           NewTask.of("invoice.send")
               .payload(new Invoice(42, "ada@example.com"))
@@ -31,25 +31,25 @@ public class JavaWorker {
     }
   }
 
-  /** Begins to take tasks: up to 16 at once, on virtual threads where Java has them. */
+  /** Starts a worker with up to 16 concurrent tasks, on virtual threads if Java has them. */
   public static Worker start(Carillon carillon) {
     return carillon
         .worker("invoices")
         .handle("invoice.send", Invoice.class, JavaWorker::send)
         .concurrency(16)
-        .lease(Duration.ofSeconds(30)) // if this process dies, others take over after so long
+        .lease(Duration.ofSeconds(30)) // if this process dies, others get its tasks after this time
         .start();
   }
 
-  /** To return completes the task, to throw fails the attempt. */
+  /** Returning completes the task, throwing fails the attempt. */
   private static Object send(Invoice invoice, TaskContext context) {
     if (!invoice.email().contains("@")) {
-      throw new DeadTask(invoice.email() + " is no address"); // no retry would help
+      throw new DeadTask(invoice.email() + " is not an address"); // no retry would help
     }
     if (context.attempt() == 1 && invoice.email().endsWith(".busy")) {
       throw new RetryLater("the mail server is busy", Duration.ofSeconds(1));
     }
     System.out.println("Sent invoice " + invoice.number() + " to " + invoice.email());
-    return Map.of("sentTo", invoice.email()); // kept as the task's output
+    return Map.of("sentTo", invoice.email()); // the output of the task
   }
 }

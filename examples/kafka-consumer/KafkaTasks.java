@@ -11,8 +11,8 @@ import org.apache.kafka.common.header.Header;
 import org.apache.kafka.common.serialization.StringDeserializer;
 
 /**
- * A plain Kafka consumer that does tasks and reports them. It shows what is on the wire, for any
- * language; in Java a Worker with a KafkaSource does all of it, and renews leases too.
+ * A plain Kafka consumer that handles tasks and reports them. Shows the protocol for any language;
+ * in Java, a Worker with a KafkaSource does all of this and renews leases as well.
  */
 public class KafkaTasks implements AutoCloseable {
 
@@ -34,32 +34,32 @@ public class KafkaTasks implements AutoCloseable {
     settings.put("bootstrap.servers", servers);
     settings.put("group.id", "mailer");
     settings.put("auto.offset.reset", "earliest");
-    settings.put("enable.auto.commit", "false"); // we commit what is done
+    settings.put("enable.auto.commit", "false"); // offsets are committed after the report
     this.carillon = carillon;
     this.consumer =
         new KafkaConsumer<>(settings, new StringDeserializer(), new StringDeserializer());
     consumer.subscribe(List.of(topic));
   }
 
-  /** Does what has come, reports all of it in one call, and only then lets Kafka forget it. */
+  /** Handles the fetched tasks, reports them in one call and then commits the offsets. */
   public void workOnce() {
     List<Map<String, Object>> results = new ArrayList<>();
     for (ConsumerRecord<String, String> task : consumer.poll(Duration.ofMillis(500))) {
-      if (!header(task, "Carillon-Token").isEmpty()) { // others are not tasks to be reported
+      if (!header(task, "Carillon-Token").isEmpty()) { // messages without a token are not reported
         results.add(work(task));
       }
     }
     if (!results.isEmpty()) {
-      // Results of a claim that has lapsed are answered as stale: another one has the task now.
+      // Results of an expired lease come back as stale: the task was claimed again.
       carillon.post("/v1/work/report", Map.of("results", results));
       consumer.commitSync();
     }
   }
 
-  /** A message may come twice, with the same id: doing it again must do no harm. */
+  /** A message may be delivered twice with the same id, so the work must be idempotent. */
   private static Map<String, Object> work(ConsumerRecord<String, String> task) {
     String id = header(task, "Carillon-Task-Id");
-    String token = header(task, "Carillon-Token"); // names this claim and no other
+    String token = header(task, "Carillon-Token"); // identifies this claim
     try {
       System.out.println(header(task, "Carillon-Task-Type") + " " + id + " " + task.value());
       return Map.of("id", id, "token", token, "outcome", "completed");

@@ -7,8 +7,8 @@ import java.sql.Statement;
 import java.util.UUID;
 
 /**
- * An order and the task to confirm it, in one transaction of your own: both are committed, or none
- * is. For programs whose tables lie in the database that Carillon uses.
+ * Creates an order and its confirmation task in one transaction. For programs whose tables are in
+ * the database that Carillon uses.
  */
 public class SqlTransaction {
 
@@ -19,7 +19,7 @@ public class SqlTransaction {
     }
   }
 
-  /** Your own tables, in your own schema. */
+  /** A table of your own, in your own schema. */
   public static void createTable(Connection connection) throws SQLException {
     try (Statement statement = connection.createStatement()) {
       statement.execute(
@@ -29,15 +29,15 @@ public class SqlTransaction {
   }
 
   /**
-   * Writes an order and has it confirmed in five minutes.
+   * Inserts an order and schedules its confirmation in five minutes.
    *
-   * @return the id of the task, which is there once this has returned
+   * @return the id of the committed task
    */
   public static UUID order(Connection connection, int number, int quantity) throws SQLException {
     connection.setAutoCommit(false);
     try {
       UUID task = enqueueConfirmation(connection, number);
-      insert(connection, number, quantity); // if it fails, there was never a task
+      insert(connection, number, quantity); // if it fails, the task is rolled back as well
       connection.commit();
       return task;
     } catch (SQLException e) {
@@ -46,7 +46,7 @@ public class SqlTransaction {
     }
   }
 
-  /** Names are given by name: whatever is left out has its default. */
+  /** Uses named parameters; omitted ones get their defaults. */
   private static UUID enqueueConfirmation(Connection connection, int number) throws SQLException {
     String enqueue =
         """
@@ -73,7 +73,7 @@ public class SqlTransaction {
     }
   }
 
-  /** The order is off, and so is its confirmation: again in one transaction. */
+  /** Deletes an order and cancels its confirmation in one transaction. */
   public static void cancel(Connection connection, int number) throws SQLException {
     connection.setAutoCommit(false);
     try (PreparedStatement delete =

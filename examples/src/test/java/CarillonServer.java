@@ -12,7 +12,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** The built program as a process of its own, on a database of its own. */
+/** The built server as a separate process with an embedded database. */
 final class CarillonServer implements AutoCloseable {
 
   private static final Pattern DASHBOARD = Pattern.compile("Dashboard\\s+(http\\S+?)/?\\s");
@@ -20,7 +20,7 @@ final class CarillonServer implements AutoCloseable {
   private final Process process;
   private final Path directory;
 
-  /** Returns when it answers. */
+  /** Starts the server and waits until it is ready. */
   CarillonServer(Path directory, String... arguments) throws IOException {
     this.directory = directory;
     List<String> command =
@@ -69,7 +69,7 @@ final class CarillonServer implements AutoCloseable {
     return Carillon.connect(url(), key());
   }
 
-  /** Its embedded PostgreSQL, as its owner. */
+  /** The embedded PostgreSQL, with the role of its owner. */
   String jdbcUrl() {
     String port = read("data/postgres/postmaster.pid").lines().skip(3).findFirst().orElseThrow();
     return "jdbc:postgresql://127.0.0.1:%s/postgres?user=carillon&password=%s"

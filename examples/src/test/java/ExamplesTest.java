@@ -59,7 +59,7 @@ class ExamplesTest {
   }
 
   @Test
-  void the_receiver_takes_what_is_signed_and_nothing_else() throws Exception {
+  void the_receiver_accepts_only_signed_deliveries() throws Exception {
     String secret = "whsec_" + Base64.getEncoder().encodeToString(new byte[32]);
     HttpServer receiver = new HttpReceiver(secret).start(0);
     String url = "http://127.0.0.1:" + receiver.getAddress().getPort() + "/";
@@ -80,7 +80,7 @@ class ExamplesTest {
   }
 
   @Test
-  void the_java_worker_sends_retries_and_gives_up() {
+  void the_java_worker_completes_retries_and_dead_letters_tasks() {
     try (Worker worker = JavaWorker.start(carillon)) {
       UUID sent = invoice("ada@example.com");
       UUID retried = invoice("bob@mail.busy");
@@ -100,7 +100,7 @@ class ExamplesTest {
   }
 
   @Test
-  void the_kafka_consumer_reports_what_it_did() {
+  void the_kafka_consumer_reports_its_tasks() {
     Map<String, Object> kafka = Map.of("kafka", Map.of("topic", "invoices"));
     UUID id = carillon.enqueue(NewTask.of("billed").payload(Map.of("n", 1)).target(kafka)).id();
 
@@ -133,7 +133,7 @@ class ExamplesTest {
   }
 
   @Test
-  void the_script_goes_through_the_life_of_a_task() throws Exception {
+  void the_curl_script_runs_a_task_from_create_to_cancel() throws Exception {
     Path output = directory.resolve("script.out");
     ProcessBuilder script =
         new ProcessBuilder("curl/tasks.sh")
@@ -154,7 +154,7 @@ class ExamplesTest {
   }
 
   @Test
-  void the_shop_confirms_an_order_and_shows_how_it_is() throws Exception {
+  void the_shop_confirms_an_order_and_reports_health_and_metrics() throws Exception {
     try (ConfigurableApplicationContext shop =
         SpringApplication.run(
             Shop.class,

@@ -13,7 +13,7 @@ import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.utils.Time;
 import org.apache.kafka.metadata.storage.Formatter;
 
-/** A real Kafka in this process, with one topic. */
+/** A Kafka broker in this process, with one topic. */
 final class TestBroker implements AutoCloseable {
 
   private final int port;

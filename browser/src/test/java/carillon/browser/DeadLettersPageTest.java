@@ -77,8 +77,7 @@ class DeadLettersPageTest {
     assertThat(Parts.toasts(page)).containsText("4 tasks redriven");
     Assertions.assertThat(count("undone", "PENDING")).isEqualTo(4);
     page.getByText("Redrives", exactly()).click();
-    assertThat(page.locator("c-redrives tbody tr").first())
-        .containsText("the target responded with 404");
+    assertThat(page.locator("c-redrives tbody tr").first()).containsText("HTTP 404 from target");
     Parts.button(page.locator("c-redrives tbody tr").first(), "Undo").click();
     Parts.confirm(page, "Undo redrive");
 

@@ -62,7 +62,7 @@ class OverviewPageTest {
         .click();
 
     assertThat(page).hasTitle("Dead letters · Carillon");
-    assertThat(Parts.main(page)).containsText("the target responded with 500");
+    assertThat(Parts.main(page)).containsText("HTTP 500 from target");
   }
 
   @Test

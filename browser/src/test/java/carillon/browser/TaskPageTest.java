@@ -87,7 +87,7 @@ class TaskPageTest {
     Page page = dashboard.open("/tasks/" + dead());
 
     assertThat(Parts.heading(page)).containsText("Dead");
-    assertThat(page.locator("section.why")).containsText("the target responded with 500");
+    assertThat(page.locator("section.why")).containsText("HTTP 500 from target");
     assertThat(page.locator("section.why")).containsText("no tax rate");
     assertThat(page.locator("section[aria-label=Details]")).containsText("3 of 3 every 100ms");
     assertThat(page.locator("ol.history > li", containing("Attempt"))).hasCount(3);

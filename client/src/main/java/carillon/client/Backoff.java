@@ -3,30 +3,29 @@ package carillon.client;
 import java.time.Duration;
 import java.util.concurrent.ThreadLocalRandom;
 
-/** How long to wait before a call is repeated: longer each time, and never all at once. */
+/** Exponential backoff with jitter between repeated calls. */
 final class Backoff {
 
   private static final Duration FIRST = Duration.ofMillis(100);
 
-  private final Duration most;
+  private final Duration max;
   private Duration next = FIRST;
 
-  Backoff(Duration most) {
-    this.most = most;
+  Backoff(Duration max) {
+    this.max = max;
   }
 
-  /** The next pause, not shorter than what the server asked for. */
+  /** The next pause, at least as long as the server's Retry-After. */
   Duration next(CarillonException why) {
     return longer(next(), why.retryAfter().orElse(Duration.ZERO));
   }
 
   Duration next() {
     long half = next.toMillis() / 2;
-    next = next.multipliedBy(2).compareTo(most) < 0 ? next.multipliedBy(2) : most;
+    next = next.multipliedBy(2).compareTo(max) < 0 ? next.multipliedBy(2) : max;
     return Duration.ofMillis(half + ThreadLocalRandom.current().nextLong(half + 1));
   }
 
-  /** A call succeeded. */
   void reset() {
     next = FIRST;
   }

@@ -1,13 +1,13 @@
 package carillon.client;
 
-/** What became of the wish to cancel a task. */
+/** Result of a cancel request. */
 public enum CancelResult {
-  /** It is cancelled, now or earlier: no attempt starts any more. */
+  /** The task is cancelled, by this call or an earlier one. No further attempt starts. */
   CANCELLED,
-  /** It is running: no further attempt starts, and its worker is told. */
+  /** The task is running. No further attempt starts, and its worker is notified. */
   REQUESTED,
-  /** It had ended otherwise. */
+  /** The task had already finished. */
   ENDED,
-  /** There is no such task. */
+  /** The task does not exist. */
   NOT_FOUND
 }

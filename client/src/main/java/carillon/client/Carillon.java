@@ -20,8 +20,8 @@ import tools.jackson.databind.json.JsonMapper;
 import tools.jackson.databind.node.MissingNode;
 
 /**
- * A connection to a Carillon server: creates tasks and schedules, makes workers, and has one method
- * for each kind of HTTP request for all else that the API can do.
+ * A connection to a Carillon server. Creates tasks, schedules and workers; {@code get}, {@code
+ * post}, {@code put}, {@code patch} and {@code delete} call the rest of the API.
  *
  * <pre>{@code
  * try (var carillon = Carillon.connect("http://127.0.0.1:8080", key)) {
@@ -29,81 +29,82 @@ import tools.jackson.databind.node.MissingNode;
  * }
  * }</pre>
  *
- * <p>Safe to share between threads. Every method throws {@link CarillonException} if the server
- * refuses the call or does not answer. What creates, cancels or is otherwise named after what it
- * does is repeated by itself for a while, without doing it twice; {@code get}, {@code post}, {@code
- * put}, {@code patch} and {@code delete} are one request each, and one without an answer may have
- * taken effect, so repeat a POST with the same idempotency key.
+ * <p>Thread-safe. Every method throws {@link CarillonException} if the server rejects the call or
+ * does not respond. Methods such as {@code enqueue} and {@code cancel} retry for a while and take
+ * effect once. {@code get}, {@code post}, {@code put}, {@code patch} and {@code delete} send one
+ * request each; one without a response may have taken effect, so repeat a POST only with the same
+ * idempotency key.
  */
 public final class Carillon implements AutoCloseable {
 
   private static final Duration RETRY_FOR = Duration.ofSeconds(30);
 
   private final Connection connection;
-  private final Senders senders;
+  private final SenderThreads senders;
   private final JsonMapper mapper;
   private final Duration retryFor;
-  private final Gatherer gatherer;
+  private final EnqueueBatcher batcher;
 
-  private Carillon(Connection connection, Senders senders, JsonMapper mapper, Duration retryFor) {
+  private Carillon(
+      Connection connection, SenderThreads senders, JsonMapper mapper, Duration retryFor) {
     this.connection = connection;
     this.senders = senders;
     this.mapper = mapper;
     this.retryFor = retryFor;
-    this.gatherer = new Gatherer(senders, this::create, this::createAll);
+    this.batcher = new EnqueueBatcher(senders, this::create, this::createAll);
   }
 
   /**
-   * Prepares to call a server; nothing is sent yet.
+   * Creates a client for a server. Sends nothing yet.
    *
-   * @param url where the server is, such as {@code http://127.0.0.1:8080}
+   * @param url the server, such as {@code http://127.0.0.1:8080}
    * @param key an API key or session token
-   * @throws IllegalArgumentException if the URL is not an http or https one
+   * @throws IllegalArgumentException if the URL is not an http or https URL
    */
   public static Carillon connect(String url, String key) {
     return connect(URI.create(url), key);
   }
 
-  /** Prepares to call a server, like {@link #connect(String, String)}. */
+  /** Creates a client for a server, like {@link #connect(String, String)}. */
   public static Carillon connect(URI url, String key) {
     return new Carillon(
-        Connection.to(url, key), new Senders(), JsonMapper.builder().build(), RETRY_FOR);
+        Connection.to(url, key), new SenderThreads(), JsonMapper.builder().build(), RETRY_FOR);
   }
 
-  /** The same connection acting on another tenant, which only an admin key may. */
+  /** Returns this connection acting on another tenant, which requires an admin key. */
   public Carillon withTenant(String name) {
     return new Carillon(connection.withTenant(name), senders, mapper, retryFor);
   }
 
-  /** The same connection writing and reading payloads and outputs with a mapper of yours. */
+  /** Returns this connection with another mapper for payloads and outputs. */
   public Carillon withMapper(JsonMapper mapper) {
     return new Carillon(connection, senders, mapper, retryFor);
   }
 
-  /** The same connection repeating calls without an answer for this long; 30 s unless said. */
+  /** Returns this connection with another limit for retries. Default: 30 s. */
   public Carillon withRetryFor(Duration span) {
     return new Carillon(connection, senders, mapper, span);
   }
 
-  /** What payloads and outputs are written and read with. */
+  /** The mapper for payloads and outputs. */
   public JsonMapper mapper() {
     return mapper;
   }
 
-  /** Where the server is. */
+  /** The URL of the server. */
   public URI url() {
     return connection.url();
   }
 
   /**
-   * Whether the server takes tasks now.
+   * Whether the server accepts tasks now.
    *
-   * @throws CarillonException if it does not answer within this time
+   * @throws CarillonException if it does not respond within the timeout
    */
-  public boolean isReady(Duration patience) {
+  public boolean isReady(Duration timeout) {
     try {
       connection.send(
-          connection.request("GET", "/health/ready", null).timeout(patience), "text/plain");
+          connection.request("GET", "/health/ready", null).timeout(timeout), "text/plain");
       return true;
     } catch (CarillonException e) {
       if (e.status() == CarillonException.NO_ANSWER) {
@@ -113,34 +114,34 @@ public final class Carillon implements AutoCloseable {
     }
   }
 
-  /** Creates a task; when this returns, it is durable. */
+  /** Creates a task. When this returns, the task is durable. */
   public CreatedTask enqueue(NewTask task) {
     return create(task.json(mapper), task.idempotencyKey());
   }
 
   /**
-   * Creates a task, together with others that are waiting to be created; many at once are much
-   * quicker than one after the other. Waits only while 10,000 are under way. What hangs on the
-   * future runs in the common pool, and may create tasks in turn.
+   * Creates a task in a batch with other pending ones, which is much faster than one call each.
+   * Blocks only while 10,000 tasks are pending. Stages that depend on the future run in the common
+   * pool and may create tasks themselves.
    */
   public CompletableFuture<CreatedTask> enqueueAsync(NewTask task) {
-    return gatherer.add(task, task.json(mapper));
+    return batcher.add(task, task.json(mapper));
   }
 
-  /** Creates up to 100,000 tasks, all or none; their ids in the same order. */
+  /** Creates up to 100,000 tasks, all or none. Returns their ids in the same order. */
   public List<UUID> enqueueAll(List<NewTask> tasks) {
     return enqueueAll(tasks, UUID.randomUUID().toString());
   }
 
   /**
-   * Creates tasks, all or none, and at most once a day under this key: also if another process
-   * repeats the very same list after a crash.
+   * Creates tasks, all or none, and at most once a day per idempotency key, even if another process
+   * repeats the same list after a crash.
    */
   public List<UUID> enqueueAll(List<NewTask> tasks, String idempotencyKey) {
     for (NewTask task : tasks) {
       if (task.idempotencyKey() != null) {
         throw new IllegalArgumentException(
-            "in a batch, tasks have no idempotency key of their own");
+            "tasks in a batch cannot have their own idempotency keys");
       }
     }
     if (tasks.isEmpty()) {
@@ -151,12 +152,14 @@ public final class Carillon implements AutoCloseable {
   }
 
   private CreatedTask create(JsonNode task, @Nullable String idempotencyKey) {
-    String once = idempotencyKey == null ? UUID.randomUUID().toString() : idempotencyKey;
+    String onceKey = idempotencyKey == null ? UUID.randomUUID().toString() : idempotencyKey;
     HttpResponse<String> answer =
         retried(
             () ->
                 connection.send(
-                    connection.request("POST", "/v1/tasks", task).header("Idempotency-Key", once),
+                    connection
+                        .request("POST", "/v1/tasks", task)
+                        .header("Idempotency-Key", onceKey),
                     "application/json"));
     UUID id = UUID.fromString(connection.json(answer).path("id").asString());
     return new CreatedTask(id, answer.statusCode() != 200);
@@ -172,12 +175,12 @@ public final class Carillon implements AutoCloseable {
     return new Retries(retryFor).run(call);
   }
 
-  /** The task, if there is one. */
+  /** The task, if it exists. */
   public Optional<TaskView> task(UUID id) {
     return found(() -> new TaskView(get("/v1/tasks/" + id)));
   }
 
-  /** Cancels a task: no attempt starts afterwards, and a worker that has it is told. */
+  /** Cancels a task. No attempt starts afterwards, and the worker that holds it is notified. */
   public CancelResult cancel(UUID id) {
     String once = UUID.randomUUID().toString();
     try {
@@ -195,7 +198,8 @@ public final class Carillon implements AutoCloseable {
   }
 
   /**
-   * Cancels all tasks of a type with this key; how many. Running ones are asked to stop, uncounted.
+   * Cancels all pending tasks of a type with this key and returns their number. Running tasks are
+   * asked to stop and not counted.
    */
   public int cancel(String type, String key) {
     String once = UUID.randomUUID().toString();
@@ -204,28 +208,28 @@ public final class Carillon implements AutoCloseable {
         .asInt();
   }
 
-  /** Makes a schedule, or replaces the one of that name; what the server then shows of it. */
+  /** Creates or replaces a schedule and returns it. */
   public JsonNode putSchedule(NewSchedule schedule) {
     return retried(() -> put(path(schedule.name()), schedule.json(mapper)));
   }
 
-  /** The schedule as the server shows it, if there is one. */
+  /** The schedule, if it exists. */
   public Optional<JsonNode> schedule(String name) {
     return found(() -> get(path(name)));
   }
 
-  /** Removes a schedule; false if there was none. Tasks that it made stay. */
+  /** Deletes a schedule. Returns false if it did not exist. Tasks that it created remain. */
   public boolean deleteSchedule(String name) {
-    AtomicBoolean isUnsure = new AtomicBoolean();
+    AtomicBoolean maybeDeleted = new AtomicBoolean();
     return found(
             () -> {
               try {
                 return delete(path(name));
               } catch (CarillonException e) {
-                boolean isGone = e.status() == 404 && isUnsure.get();
-                isUnsure.compareAndSet(false, e.isTransient() && e.status() != 429);
+                boolean isGone = e.status() == 404 && maybeDeleted.get();
+                maybeDeleted.compareAndSet(false, e.isTransient() && e.status() != 429);
                 if (isGone) {
-                  return MissingNode.getInstance(); // by the call that had no answer
+                  return MissingNode.getInstance(); // by the call without a response
                 }
                 throw e;
               }
@@ -233,17 +237,17 @@ public final class Carillon implements AutoCloseable {
         .isPresent();
   }
 
-  /** Lets a schedule rest. */
+  /** Pauses a schedule. */
   public void pauseSchedule(String name) {
     act(name, "pause");
   }
 
-  /** Lets a schedule go on. */
+  /** Resumes a schedule. */
   public void resumeSchedule(String name) {
     act(name, "resume");
   }
 
-  /** Fires a schedule now, beside its rule; the id of the task that it makes. */
+  /** Creates a task from a schedule now and returns its id. */
   public UUID triggerSchedule(String name) {
     JsonNode answer = act(name, "trigger");
     return UUID.fromString(answer.path("id").asString());
@@ -271,36 +275,36 @@ public final class Carillon implements AutoCloseable {
   }
 
   /**
-   * Begins to describe a worker.
+   * Starts building a worker.
    *
-   * @param name shown with the tasks that it holds; several processes may share one
+   * @param name shown with the tasks that it holds; several processes may share a name
    */
   public WorkerBuilder worker(String name) {
     return new WorkerBuilder(this, name);
   }
 
-  /** Reads something. */
+  /** Sends a GET request. */
   public JsonNode get(String path) {
     return connection.call(connection.request("GET", path, null));
   }
 
-  /** Reads something that is not JSON, such as {@code /metrics}. */
+  /** Sends a GET request for a text response, such as {@code /metrics}. */
   public String text(String path) {
     return connection.send(connection.request("GET", path, null), "text/plain").body();
   }
 
   /**
-   * Makes or does something.
+   * Sends a POST request.
    *
-   * @param body anything that Jackson writes as JSON; null sends none
+   * @param body any value that Jackson can write as JSON, or null for none
    */
   public JsonNode post(String path, @Nullable Object body) {
     return connection.call(connection.request("POST", path, body));
   }
 
   /**
-   * Makes or does something at most once, however often it is repeated with the same key and body
-   * within a day.
+   * Sends a POST request that takes effect at most once a day, however often it is repeated with
+   * the same key and body.
    */
   public JsonNode post(String path, @Nullable Object body, String idempotencyKey) {
     return connection.call(
@@ -312,9 +316,9 @@ public final class Carillon implements AutoCloseable {
   }
 
   /**
-   * Makes many things.
+   * Sends a POST request with many values.
    *
-   * @param lines NDJSON: one JSON value a line
+   * @param lines NDJSON, one JSON value per line
    */
   public JsonNode postLines(String path, byte[] lines) {
     return connection.call(
@@ -324,32 +328,32 @@ public final class Carillon implements AutoCloseable {
             .POST(BodyPublishers.ofByteArray(lines)));
   }
 
-  /** Makes or replaces the thing at the path. */
+  /** Sends a PUT request. */
   public JsonNode put(String path, Object body) {
     return connection.call(connection.request("PUT", path, body));
   }
 
   /**
-   * Replaces the thing at the path if it still has this version; the server answers 412 or 404
-   * otherwise, and has changed nothing.
+   * Sends a PUT request that applies only to this version; otherwise the server responds with 412
+   * or 404 and changes nothing.
    */
   public JsonNode put(String path, Object body, int version) {
     return connection.call(ifMatch(connection.request("PUT", path, body), version));
   }
 
-  /** Changes the given fields of the thing at the path. */
+  /** Sends a PATCH request. */
   public JsonNode patch(String path, Object body) {
     return connection.call(connection.request("PATCH", path, body));
   }
 
-  /** Removes the thing at the path. */
+  /** Sends a DELETE request. */
   public JsonNode delete(String path) {
     return connection.call(connection.request("DELETE", path, null));
   }
 
   /**
-   * Removes the thing at the path if it still has this version; the server answers 412 or 404
-   * otherwise, and has removed nothing.
+   * Sends a DELETE request that applies only to this version; otherwise the server responds with
+   * 412 or 404 and deletes nothing.
    */
   public JsonNode delete(String path, int version) {
     return connection.call(ifMatch(connection.request("DELETE", path, null), version));
@@ -360,8 +364,8 @@ public final class Carillon implements AutoCloseable {
   }
 
   /**
-   * Waits for what {@link #enqueueAsync} has under way and ends the connection, also for those made
-   * from it by {@code with}. Close its workers before.
+   * Waits for pending {@link #enqueueAsync} calls and closes the connection, including the copies
+   * returned by the {@code with} methods. Close workers first.
    */
   @Override
   public void close() {

@@ -5,18 +5,18 @@ import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
-/** A call that the server refused, or that never reached it. The message is one line for people. */
+/** A call that failed: the server rejected it or did not respond. The message is one line. */
 public final class CarillonException extends RuntimeException {
 
   private static final long serialVersionUID = 1;
 
-  /** The status of a call that got no answer. Whether it took effect is then unknown. */
+  /** The status of a call without a response. It may have taken effect. */
   public static final int NO_ANSWER = 0;
 
   static final String INTERRUPTED = "interrupted";
 
-  /** The code of an answer to a repeated POST whose first one has not ended. */
-  private static final String STILL_RUNS = "idempotency_pending";
+  /** The code of a repeated POST whose first request is still running. */
+  private static final String STILL_RUNNING = "idempotency_pending";
 
   private final int status;
   private final String code;
@@ -28,10 +28,10 @@ public final class CarillonException extends RuntimeException {
   private final @Nullable Duration retryAfter;
 
   /**
-   * One thing that is wrong with a request.
+   * One error in a request.
    *
-   * @param pointer where, as a JSON pointer into the request
-   * @param message what
+   * @param pointer JSON pointer into the request
+   * @param message what is wrong there
    */
   public record Problem(String pointer, String message) implements java.io.Serializable {}
 
@@ -57,11 +57,11 @@ public final class CarillonException extends RuntimeException {
 
   private static String line(String detail, List<Problem> errors) {
     StringBuilder line = new StringBuilder(detail);
-    boolean isQuoted = false;
+    boolean isInDetail = false;
     for (Problem error : errors) {
       String quote = " " + error.pointer() + ": " + error.message();
-      if (!isQuoted && (" " + detail).contains(quote)) {
-        isQuoted = true; // the detail has one of them already
+      if (!isInDetail && (" " + detail).contains(quote)) {
+        isInDetail = true; // the detail repeats the first error
         continue;
       }
       line.append("; ").append(error.pointer()).append(' ').append(error.message());
@@ -75,39 +75,39 @@ public final class CarillonException extends RuntimeException {
   }
 
   /**
-   * The stable code of the error, such as {@code not-found}; made from the status if the answer had
-   * none.
+   * The stable code of the error, such as {@code not-found}; derived from the status if the
+   * response has none.
    */
   public String code() {
     return code;
   }
 
-  /** What went wrong this time, in words. */
+  /** What went wrong, as a sentence. */
   public String detail() {
     return detail;
   }
 
-  /** For bad input, each thing that is wrong with it; empty otherwise. */
+  /** The errors in an invalid request; empty otherwise. */
   public List<Problem> errors() {
     return errors;
   }
 
-  /** How long the server asks to wait before the call is repeated, if it does. */
+  /** The server's Retry-After, if any. */
   public Optional<Duration> retryAfter() {
     return Optional.ofNullable(retryAfter);
   }
 
-  /** Whether the same call may well succeed later: no answer, too many calls, or not now. */
+  /** Whether the same call may succeed later. */
   public boolean isTransient() {
     return switch (status) {
       case NO_ANSWER -> !code.equals(INTERRUPTED);
       case 408, 425, 429, 502, 503, 504 -> true;
-      case 409 -> code.equals(STILL_RUNS);
+      case 409 -> code.equals(STILL_RUNNING);
       default -> false;
     };
   }
 
-  /** Whether the call was refused for what it said. */
+  /** Whether the server rejected the content of the call. */
   boolean isAboutContent() {
     return switch (status) {
       case 400, 413, 422 -> true;

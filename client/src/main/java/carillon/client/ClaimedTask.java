@@ -6,20 +6,20 @@ import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.JsonNode;
 
 /**
- * One attempt of a task, handed out to be worked on.
+ * One attempt of a task, claimed by a worker.
  *
- * @param id the task, the same for all its attempts
- * @param type what its handler is found by
- * @param key its business key, if it has one
- * @param attempt which attempt this is, from 1
- * @param fence grows with every claim of the task, so that what is written to can refuse an older
- *     one
+ * @param id the task id, the same for all attempts
+ * @param type selects the handler
+ * @param key business key, if any
+ * @param attempt number of this attempt, from 1
+ * @param fence increases with every claim of the task, so that a store can reject writes of an
+ *     older claim
  * @param dueAt when it was due
- * @param payload its data; a null node if it has none
- * @param token what reports name this attempt by; null if nothing is reported
- * @param leaseUntil when it goes to somebody else unless renewed; null without a token
- * @param scheduleName the schedule that made it, if one did
- * @param fireAt the nominal time of the schedule, if one made it
+ * @param payload the payload; a null node if the task has none
+ * @param token identifies this attempt in reports; null if nothing is reported
+ * @param leaseUntil when the lease expires unless renewed; null without a token
+ * @param scheduleName the schedule that created the task, if any
+ * @param fireAt the nominal time of the schedule, if any
  */
 public record ClaimedTask(
     UUID id,
@@ -34,7 +34,7 @@ public record ClaimedTask(
     @Nullable String scheduleName,
     @Nullable Instant fireAt) {
 
-  /** As an item of what {@code POST /v1/work/claim} answers. */
+  /** Reads an item of a {@code POST /v1/work/claim} response. */
   static ClaimedTask of(JsonNode json) {
     return new ClaimedTask(
         UUID.fromString(json.path("id").asString()),
@@ -50,7 +50,7 @@ public record ClaimedTask(
         time(json, "fireAt"));
   }
 
-  /** Reads a payload whose numbers stay as they were written, as those of pulled tasks do. */
+  /** Reads a payload without changing its numbers, as for pulled tasks. */
   public static JsonNode readPayload(byte[] json) {
     return Connection.JSON.readTree(json);
   }

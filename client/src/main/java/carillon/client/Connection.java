@@ -1,8 +1,10 @@
 package carillon.client;
 
 import java.io.IOException;
+import java.net.ConnectException;
 import java.net.URI;
 import java.net.http.HttpClient;
+import java.net.http.HttpConnectTimeoutException;
 import java.net.http.HttpRequest;
 import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
@@ -17,7 +19,7 @@ import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 import tools.jackson.databind.node.MissingNode;
 
-/** Sends requests to one server as one caller, and reads what it answers. */
+/** Sends requests to one server with one API key and reads the responses. */
 final class Connection {
 
   private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(5);
@@ -25,7 +27,7 @@ final class Connection {
   /** Longer than the longest long-poll, which is 60 s. */
   private static final Duration CALL_TIMEOUT = Duration.ofSeconds(75);
 
-  /** Numbers of a payload stay as they were written. */
+  /** Keeps the numbers of payloads exactly as written. */
   static final JsonMapper JSON =
       JsonMapper.builder().enable(DeserializationFeature.USE_BIG_DECIMAL_FOR_FLOATS).build();
 
@@ -54,7 +56,7 @@ final class Connection {
     String bare = key.strip(); // a key from a file ends with a new line
     if (!bare.chars().allMatch(c -> c > ' ' && c <= '~')) {
       throw new IllegalArgumentException(
-          "the API key has a character that cannot be part of one, such as a space or a new line");
+          "the API key contains an invalid character, such as a space or a line break");
     }
     HttpClient http =
         HttpClient.newBuilder()
@@ -105,19 +107,14 @@ final class Connection {
         .method(method, BodyPublishers.ofByteArray(JSON.writeValueAsBytes(body)));
   }
 
-  /** The answer, if the server did what was asked. */
+  /** The response, if its status is 2xx. */
   HttpResponse<String> send(HttpRequest.Builder request, String accept) {
     HttpResponse<String> response;
     try {
       response = http.send(request.header("Accept", accept).build(), BodyHandlers.ofString());
     } catch (IOException e) {
-      String why = e.getMessage() == null ? "it cannot be reached" : e.getMessage();
       throw new CarillonException(
-          CarillonException.NO_ANSWER,
-          "no-answer",
-          "no answer from " + url + ": " + why,
-          List.of(),
-          e);
+          CarillonException.NO_ANSWER, "no-answer", reason(e), List.of(), e);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       throw new CarillonException(
@@ -129,7 +126,14 @@ final class Connection {
     return response;
   }
 
-  /** What the server answered, as JSON. */
+  private String reason(IOException e) {
+    if (e instanceof ConnectException || e instanceof HttpConnectTimeoutException) {
+      return "cannot connect to " + url;
+    }
+    return "no response from " + url + (e.getMessage() == null ? "" : ": " + e.getMessage());
+  }
+
+  /** The response as JSON. */
   JsonNode call(HttpRequest.Builder request) {
     return json(send(request, "application/json"));
   }
@@ -144,13 +148,13 @@ final class Connection {
       throw new CarillonException(
           response.statusCode(),
           "not-json",
-          "the answer of " + url + " is not JSON; is it a Carillon?",
+          "the response from " + url + " is not JSON; is this a Carillon server?",
           List.of(),
           e);
     }
   }
 
-  /** Also for what a proxy in between may answer, which has no problem document. */
+  /** Reads a problem document; a proxy may respond without one. */
   private static CarillonException problem(HttpResponse<String> response) {
     int status = response.statusCode();
     JsonNode problem;
@@ -159,7 +163,7 @@ final class Connection {
     } catch (JacksonException e) {
       problem = MissingNode.getInstance();
     }
-    String title = problem.path("title").asString("the server answered " + status);
+    String title = problem.path("title").asString("HTTP " + status);
     List<CarillonException.Problem> errors = new ArrayList<>();
     for (JsonNode error : problem.path("errors")) {
       errors.add(
@@ -175,7 +179,7 @@ final class Connection {
         null);
   }
 
-  /** Seconds, as our server says it; a date, as a proxy may, is left to the usual pause. */
+  /** Seconds, as Carillon sends it. A date, which a proxy may send, is ignored. */
   private static @Nullable Duration retryAfter(HttpResponse<String> response) {
     try {
       return response

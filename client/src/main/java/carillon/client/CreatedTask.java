@@ -3,9 +3,9 @@ package carillon.client;
 import java.util.UUID;
 
 /**
- * What the server made of a new task.
+ * A task that was created.
  *
- * @param id the id of the task
- * @param isNew false if it was unique and there was one already: then this is that one's id
+ * @param id the task id
+ * @param isNew false if the task is unique and existed already; {@code id} is then the existing one
  */
 public record CreatedTask(UUID id, boolean isNew) {}

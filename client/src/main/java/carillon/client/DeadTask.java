@@ -2,21 +2,21 @@ package carillon.client;
 
 import org.jspecify.annotations.Nullable;
 
-/** Thrown by a handler: no further attempt could succeed, so the task goes to the dead letters. */
+/** Thrown by a handler to dead-letter the task, because no further attempt could succeed. */
 public final class DeadTask extends RuntimeException {
 
   private static final long serialVersionUID = 1;
 
   /**
-   * @param message why, shown with the dead letter
+   * @param message the reason, shown with the dead letter
    */
   public DeadTask(String message) {
     super(message);
   }
 
   /**
-   * @param message why, shown with the dead letter
-   * @param cause what is behind it, for logs of yours
+   * @param message the reason, shown with the dead letter
+   * @param cause for your own logs
    */
   public DeadTask(String message, @Nullable Throwable cause) {
     super(message, cause);

@@ -3,19 +3,19 @@ package carillon.client;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Does the work of tasks of one type.
+ * Handles tasks of one type.
  *
- * @param <T> what payloads are read as
+ * @param <T> the type of the payload
  */
 @FunctionalInterface
 public interface Handler<T> {
 
   /**
-   * Works on one attempt. To return is to complete the task; to throw is to fail the attempt, which
-   * is then retried: see {@link RetryLater} and {@link DeadTask} for other wishes.
+   * Handles one attempt. Returning completes the task; throwing fails the attempt, which is then
+   * retried. See {@link RetryLater} and {@link DeadTask} for other outcomes.
    *
-   * @param payload null only if the task has none
-   * @return the output, anything that the mapper writes as JSON in 64 KiB, or null for none
+   * @param payload null only if the task has no payload
+   * @return the output: any value that the mapper writes as at most 64 KiB of JSON, or null
    */
   @Nullable Object handle(T payload, TaskContext context) throws Exception;
 }

@@ -10,10 +10,10 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.json.JsonMapper;
 
-/** A task in the hands of a worker, from its claim until the server knows how it ended. */
+/** A task held by a worker, from its claim until its result is reported. */
 final class HeldTask implements TaskContext {
 
-  private static final Duration PROGRESS_AFTER = Duration.ofMillis(200);
+  private static final Duration PROGRESS_DELAY = Duration.ofMillis(200);
 
   private final ClaimedTask task;
   private final Consumer<TaskSource.Ending> ended;
@@ -32,7 +32,7 @@ final class HeldTask implements TaskContext {
   private List<Runnable> onCancel = new ArrayList<>();
 
   /**
-   * @param callbacks where the handler's own wishes run
+   * @param callbacks runs the handler's cancel callbacks
    */
   HeldTask(
       ClaimedTask task,
@@ -67,7 +67,7 @@ final class HeldTask implements TaskContext {
   @Override
   public synchronized void progress(String text) {
     progress = Texts.line(text);
-    renewAt = earlier(renewAt, System.nanoTime() + PROGRESS_AFTER.toNanos());
+    renewAt = earlier(renewAt, System.nanoTime() + PROGRESS_DELAY.toNanos());
   }
 
   @Override
@@ -96,41 +96,41 @@ final class HeldTask implements TaskContext {
     return new ReleasedTask();
   }
 
-  /** What the handler last said about how far it is. */
+  /** The last progress text of the handler. */
   synchronized @Nullable String progress() {
     return progress;
   }
 
-  /** Whether its lease must be renewed by this time; what is settled needs it until reported. */
+  /** Whether the lease must be renewed by this time; settled tasks need it until reported. */
   synchronized boolean isToRenew(long time) {
     return task.token() != null && !isStale && renewAt - time <= 0;
   }
 
-  /** What is to be said about its progress with the next renewal; null if nothing is new. */
+  /** The progress text to send with the next renewal, or null if it is unchanged. */
   synchronized @Nullable String newProgress() {
     return Objects.equals(progress, sentProgress) ? null : progress;
   }
 
-  synchronized void renewed(@Nullable Instant until, @Nullable String said, long nextAt) {
+  synchronized void renewed(@Nullable Instant until, @Nullable String sent, long nextAt) {
     leaseUntil = until == null ? leaseUntil : until;
-    sentProgress = said == null ? sentProgress : said;
-    // What was said meanwhile shall not wait for the next renewal.
+    sentProgress = sent == null ? sentProgress : sent;
+    // Progress set meanwhile must not wait for the next regular renewal.
     renewAt =
         newProgress() == null
             ? nextAt
-            : earlier(nextAt, System.nanoTime() + PROGRESS_AFTER.toNanos());
+            : earlier(nextAt, System.nanoTime() + PROGRESS_DELAY.toNanos());
   }
 
   synchronized void renewAgainAt(long time) {
     renewAt = time;
   }
 
-  /** From now on this thread can be interrupted because of the task. */
+  /** Allows this thread to be interrupted because of the task. */
   synchronized void begin() {
     thread = Thread.currentThread();
   }
 
-  /** From now on it can not; an interrupt that came too late is forgotten. */
+  /** Ends that, and clears an interrupt that came too late. */
   synchronized void end() {
     thread = null;
     Thread.interrupted();
@@ -142,7 +142,7 @@ final class HeldTask implements TaskContext {
     }
   }
 
-  /** False if it was known already. */
+  /** Returns false if the cancel was known already. */
   boolean cancel(boolean interrupting) {
     List<Runnable> actions;
     synchronized (this) {
@@ -160,19 +160,19 @@ final class HeldTask implements TaskContext {
     return true;
   }
 
-  synchronized void lose() {
+  synchronized void markStale() {
     isStale = true;
     interrupt();
   }
 
-  /** True once: whoever gets it says how the task ends. */
+  /** Returns true once: only that caller decides the result of the task. */
   synchronized boolean settle() {
     boolean isFirst = !isSettled;
     isSettled = true;
     return isFirst;
   }
 
-  void tellSource(TaskSource.Ending ending) {
+  void notifySource(TaskSource.Ending ending) {
     ended.accept(ending);
   }
 

@@ -15,8 +15,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** The tasks that a worker holds: takes them from the source and runs a handler for each. */
-final class HeldTasks implements TaskSource.Sink, LeaseRenewer.Finder {
+/** The tasks that a worker holds. Runs a handler for each task that the source delivers. */
+final class HeldTasks implements TaskSource.Sink, LeaseRenewer.Observer {
 
   private final Carillon carillon;
   private final Worker.Settings settings;
@@ -26,7 +26,7 @@ final class HeldTasks implements TaskSource.Sink, LeaseRenewer.Finder {
   private final Reporter reporter;
   private final ThreadLocal<Boolean> isHandler = ThreadLocal.withInitial(() -> false);
 
-  /** By task and fence: a task may come again while its stale attempt still runs. */
+  /** By task and fence: a task may be delivered again while its stale attempt still runs. */
   private final Map<List<Object>, HeldTask> held = new ConcurrentHashMap<>();
 
   private final Set<HeldTask> running = ConcurrentHashMap.newKeySet();
@@ -39,8 +39,8 @@ final class HeldTasks implements TaskSource.Sink, LeaseRenewer.Finder {
   private volatile boolean isConnected;
 
   /**
-   * @param threads where handlers run
-   * @param callbacks where their own wishes do, which must not wait for a handler to end
+   * @param threads runs handlers
+   * @param callbacks runs cancel callbacks, which must not wait for a handler to finish
    */
   HeldTasks(
       Carillon carillon,
@@ -82,12 +82,12 @@ final class HeldTasks implements TaskSource.Sink, LeaseRenewer.Finder {
   }
 
   @Override
-  public synchronized int awaitRoom(Duration patience) throws InterruptedException {
+  public synchronized int awaitRoom(Duration timeout) throws InterruptedException {
     int spare = settings.prefetch() - settings.concurrency();
-    int worthIt = Math.max(1, Math.min(spare, settings.prefetch() / 4));
-    long end = System.nanoTime() + patience.toNanos();
-    for (long left = patience.toNanos(); left > 0; left = end - System.nanoTime()) {
-      if (isStopping || room() >= worthIt) {
+    int minClaim = Math.max(1, Math.min(spare, settings.prefetch() / 4));
+    long end = System.nanoTime() + timeout.toNanos();
+    for (long left = timeout.toNanos(); left > 0; left = end - System.nanoTime()) {
+      if (isStopping || room() >= minClaim) {
         return room();
       }
       TimeUnit.NANOSECONDS.timedWait(this, left);
@@ -118,7 +118,7 @@ final class HeldTasks implements TaskSource.Sink, LeaseRenewer.Finder {
     return running.size();
   }
 
-  /** Whether it is called by one of its own handlers. */
+  /** Whether the caller is one of this worker's handlers. */
   boolean isOwnHandler() {
     return isHandler.get();
   }
@@ -141,7 +141,7 @@ final class HeldTasks implements TaskSource.Sink, LeaseRenewer.Finder {
         return;
       }
     }
-    settle(one, Report.released("the worker stops"), Duration.ZERO);
+    settle(one, Report.released("the worker is stopping"), Duration.ZERO);
   }
 
   private static List<Object> name(HeldTask one) {
@@ -160,7 +160,7 @@ final class HeldTasks implements TaskSource.Sink, LeaseRenewer.Finder {
   private void work(HeldTask one) {
     try {
       if (one.isCancelled()) {
-        settle(one, Report.released("cancelled before it began"), Duration.ZERO);
+        settle(one, Report.released("cancelled before it started"), Duration.ZERO);
       } else if (!one.isStale()) {
         handle(one);
       }
@@ -182,7 +182,7 @@ final class HeldTasks implements TaskSource.Sink, LeaseRenewer.Finder {
     Report report;
     try {
       report = Report.completed(carillon.mapper(), handler(one).handle(one));
-    } catch (Throwable e) { // of whatever users' code throws, only this attempt dies
+    } catch (Throwable e) { // whatever user code throws fails only this attempt
       report = thrown(one, e);
     } finally {
       one.end();
@@ -195,7 +195,7 @@ final class HeldTasks implements TaskSource.Sink, LeaseRenewer.Finder {
   private PlainHandler handler(HeldTask one) {
     PlainHandler handler = settings.handlers().get(one.type());
     if (handler == null) {
-      // Only from a broker: what is pulled is asked for by type.
+      // Happens only with brokers: a pull names its types.
       return context -> {
         throw new IllegalStateException(
             "worker " + settings.name() + " has no handler for " + context.type());
@@ -207,7 +207,7 @@ final class HeldTasks implements TaskSource.Sink, LeaseRenewer.Finder {
   private Report thrown(HeldTask one, Throwable what) {
     boolean gaveUp = what instanceof InterruptedException || what instanceof CancellationException;
     if (gaveUp && (one.isCancelled() || isStopping())) {
-      return Report.released(one.isCancelled() ? "cancelled" : "the worker stops");
+      return Report.released(one.isCancelled() ? "cancelled" : "the worker is stopping");
     }
     if (!(what instanceof ReleasedTask) && !one.isStale()) {
       listener.handlerThrew(one.task(), what);
@@ -219,7 +219,7 @@ final class HeldTasks implements TaskSource.Sink, LeaseRenewer.Finder {
     return isStopping;
   }
 
-  /** The first to say how a task ends is right; of the others nobody hears. */
+  /** The first result of a task counts; later ones are ignored. */
   private void settle(HeldTask one, Report report, Duration took) {
     if (!one.settle()) {
       return;
@@ -238,7 +238,7 @@ final class HeldTasks implements TaskSource.Sink, LeaseRenewer.Finder {
       notifyAll();
     }
     try {
-      one.tellSource(ending);
+      one.notifySource(ending);
     } catch (RuntimeException e) {
       listener.callFailed(e);
     }
@@ -253,8 +253,8 @@ final class HeldTasks implements TaskSource.Sink, LeaseRenewer.Finder {
 
   @Override
   public void lost(HeldTask one) {
-    boolean isFirst = one.settle(); // before its handler hears of it, and returns
-    one.lose();
+    boolean isFirst = one.settle(); // before the handler notices and returns
+    one.markStale();
     if (isFirst) {
       listener.ended(one.task(), WorkerListener.Result.STALE, Duration.ZERO);
       listener.stale(one.task());
@@ -262,7 +262,7 @@ final class HeldTasks implements TaskSource.Sink, LeaseRenewer.Finder {
     }
   }
 
-  /** Begins no more handlers and gives back what waits for one. */
+  /** Starts no more handlers and releases tasks that wait for one. */
   void stop() {
     List<HeldTask> unused;
     synchronized (this) {
@@ -271,13 +271,13 @@ final class HeldTasks implements TaskSource.Sink, LeaseRenewer.Finder {
       waiting.clear();
       notifyAll();
     }
-    unused.forEach(one -> settle(one, Report.released("the worker stops"), Duration.ZERO));
+    unused.forEach(one -> settle(one, Report.released("the worker is stopping"), Duration.ZERO));
   }
 
-  /** Waits for handlers; false if some still run when the time is over. */
-  synchronized boolean awaitHandlers(Duration patience) throws InterruptedException {
-    long end = System.nanoTime() + patience.toNanos();
-    for (long left = patience.toNanos(); started > 0 && left > 0; left = end - System.nanoTime()) {
+  /** Waits for handlers. Returns false if some still run at the timeout. */
+  synchronized boolean awaitHandlers(Duration timeout) throws InterruptedException {
+    long end = System.nanoTime() + timeout.toNanos();
+    for (long left = timeout.toNanos(); started > 0 && left > 0; left = end - System.nanoTime()) {
       TimeUnit.NANOSECONDS.timedWait(this, left);
     }
     return started == 0;
@@ -287,15 +287,14 @@ final class HeldTasks implements TaskSource.Sink, LeaseRenewer.Finder {
     running.forEach(HeldTask::interrupt);
   }
 
-  /** Gives back what handlers did not finish, and says all that is to be said. */
-  void close(Duration patience) {
+  /** Releases unfinished tasks and sends all reports. */
+  void close(Duration timeout) {
     for (HeldTask one : List.copyOf(held.values())) {
-      settle(one, Report.released("the worker stopped before it was done"), Duration.ZERO);
+      settle(one, Report.released("the worker stopped before the handler finished"), Duration.ZERO);
     }
-    reporter.close(patience);
+    reporter.close(timeout);
   }
 
-  /** For messages about it. */
   @Override
   public @Nullable String toString() {
     return "worker " + settings.name();

@@ -14,7 +14,7 @@ import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.node.JsonNodeFactory;
 import tools.jackson.databind.node.ObjectNode;
 
-/** Keeps the leases of all tasks that a worker holds, and hears of cancels by that. */
+/** Renews the leases of the tasks that a worker holds. The responses also report cancels. */
 final class LeaseRenewer {
 
   private static final String PATH = "/v1/work/renew";
@@ -23,27 +23,27 @@ final class LeaseRenewer {
   /** The server reads 1 MiB. */
   private static final int BATCH_CHARS = 256 << 10;
 
-  private static final Duration SHORTEST_TICK = Duration.ofMillis(20);
-  private static final Duration LONGEST_TICK = Duration.ofMillis(250);
-  private static final Duration SHORTEST_CALL = Duration.ofSeconds(2);
+  private static final Duration MIN_TICK = Duration.ofMillis(20);
+  private static final Duration MAX_TICK = Duration.ofMillis(250);
+  private static final Duration MIN_CALL_TIMEOUT = Duration.ofSeconds(2);
 
-  /** A lease to renew, and what is said with it. */
+  /** A lease to renew, with the progress to report. */
   private record Due(HeldTask held, ObjectNode json, @Nullable String progress) {}
 
-  /** What a keeper finds out about a task. */
-  interface Finder {
+  /** Receives what renewals reveal about tasks. */
+  interface Observer {
 
-    /** Somebody asked to cancel it. */
+    /** A cancel was requested. */
     void cancelled(HeldTask held);
 
-    /** It went to somebody else. */
+    /** The lease expired and the task was claimed again. */
     void lost(HeldTask held);
   }
 
   private final Carillon carillon;
   private final Duration lease;
   private final Supplier<Collection<HeldTask>> tasks;
-  private final Finder finder;
+  private final Observer observer;
   private final WorkerListener listener;
   private final CountDownLatch closed = new CountDownLatch(1);
   private final Thread thread;
@@ -52,20 +52,20 @@ final class LeaseRenewer {
       Carillon carillon,
       Worker.Settings settings,
       Supplier<Collection<HeldTask>> tasks,
-      Finder finder,
+      Observer observer,
       WorkerListener listener) {
     this.carillon = carillon;
     this.lease = settings.lease();
     this.tasks = tasks;
-    this.finder = finder;
+    this.observer = observer;
     this.listener = listener;
-    this.thread = Threads.daemons("carillon-" + settings.name() + "-keeper-").newThread(this::run);
+    this.thread = Threads.daemons("carillon-" + settings.name() + "-renewer-").newThread(this::run);
     thread.start();
   }
 
   /**
-   * When a lease that ends then by the server's clock is to be renewed by ours. Of two clocks that
-   * differ, the harm is a renewal more or one that comes late, which the next attempt heals.
+   * When to renew a lease that expires at this time of the server's clock. If the clocks differ, a
+   * renewal comes early, or late, and then the next attempt repairs it.
    */
   static long renewAt(Duration lease, @Nullable Instant leaseUntil) {
     Duration third = lease.dividedBy(3);
@@ -81,18 +81,18 @@ final class LeaseRenewer {
 
   private void run() {
     Duration tick = lease.dividedBy(20);
-    tick = tick.compareTo(SHORTEST_TICK) < 0 ? SHORTEST_TICK : tick;
-    tick = tick.compareTo(LONGEST_TICK) > 0 ? LONGEST_TICK : tick;
+    tick = tick.compareTo(MIN_TICK) < 0 ? MIN_TICK : tick;
+    tick = tick.compareTo(MAX_TICK) > 0 ? MAX_TICK : tick;
     try {
       while (!closed.await(tick.toNanos(), TimeUnit.NANOSECONDS)) {
         renewDue(System.nanoTime());
       }
     } catch (InterruptedException e) {
-      Thread.currentThread().interrupt(); // nobody does
+      Thread.currentThread().interrupt(); // not expected
     }
   }
 
-  /** If one must be renewed, those that would follow soon go with it. */
+  /** If any lease must be renewed, includes those that are due soon. */
   private void renewDue(long now) {
     if (tasks.get().stream().noneMatch(held -> held.isToRenew(now))) {
       return;
@@ -141,7 +141,7 @@ final class LeaseRenewer {
     }
   }
 
-  /** What handlers say must not cost them their leases: if it is refused, it is left out. */
+  /** If the server rejects a progress text, renews without it, so that no lease is lost. */
   private JsonNode call(List<Due> batch) {
     try {
       return post(batch);
@@ -156,23 +156,23 @@ final class LeaseRenewer {
   }
 
   private JsonNode post(List<Due> batch) {
-    Duration patience = lease.dividedBy(3);
+    Duration timeout = lease.dividedBy(3);
     return carillon.post(
         PATH,
         Map.of("leases", batch.stream().map(Due::json).toList(), "lease", lease.toString()),
-        patience.compareTo(SHORTEST_CALL) < 0 ? SHORTEST_CALL : patience);
+        timeout.compareTo(MIN_CALL_TIMEOUT) < 0 ? MIN_CALL_TIMEOUT : timeout);
   }
 
-  private void renewed(HeldTask held, JsonNode answer, @Nullable String said, long next) {
+  private void renewed(HeldTask held, JsonNode answer, @Nullable String progress, long next) {
     String result = answer.path("result").asString("");
     if (result.equals("stale")) {
-      finder.lost(held);
+      observer.lost(held);
       return;
     }
     JsonNode until = answer.path("leaseUntil");
-    held.renewed(until.isString() ? Instant.parse(until.asString()) : null, said, next);
+    held.renewed(until.isString() ? Instant.parse(until.asString()) : null, progress, next);
     if (result.equals("cancelled")) {
-      finder.cancelled(held);
+      observer.cancelled(held);
     }
   }
 }

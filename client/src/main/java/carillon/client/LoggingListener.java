@@ -2,7 +2,7 @@ package carillon.client;
 
 import java.lang.System.Logger.Level;
 
-/** Logs what a human may want to look at, and never payloads. */
+/** Logs failures, without payloads. */
 final class LoggingListener implements WorkerListener {
 
   private static final System.Logger log = System.getLogger(Worker.class.getName());
@@ -14,11 +14,11 @@ final class LoggingListener implements WorkerListener {
 
   @Override
   public void stale(ClaimedTask task) {
-    log.log(Level.WARNING, task + " went to another worker; its result was dropped");
+    log.log(Level.WARNING, task + " was claimed by another worker; its result was dropped");
   }
 
   @Override
   public void callFailed(Exception why) {
-    log.log(Level.WARNING, "a call failed and will be repeated: " + why.getMessage());
+    log.log(Level.WARNING, "call failed, retrying: " + why.getMessage());
   }
 }

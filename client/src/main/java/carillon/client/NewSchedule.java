@@ -11,7 +11,7 @@ import tools.jackson.databind.node.JsonNodeFactory;
 import tools.jackson.databind.node.ObjectNode;
 
 /**
- * A schedule to be made or replaced. Immutable: every method returns a copy with one thing more.
+ * A schedule to create or replace. Immutable: every method returns a changed copy.
  *
  * <pre>{@code
  * NewSchedule.cron("nightly", "0 2 * * *").timezone("Europe/Berlin").type("report")
@@ -27,72 +27,72 @@ public final class NewSchedule {
     this.fields = fields;
   }
 
-  /** One that fires by a cron expression of 5 fields, or 6 with seconds first. */
+  /** A schedule with a cron expression of 5 fields, or 6 with seconds first. */
   public static NewSchedule cron(String name, String expression) {
     return new NewSchedule(name, Map.of("cron", expression));
   }
 
-  /** One that fires again and again after this span. */
+  /** A schedule with a fixed interval. */
   public static NewSchedule every(String name, Duration span) {
     return new NewSchedule(name, Map.of("every", span.toString()));
   }
 
-  /** Makes tasks of this type; needed. */
+  /** Sets the task type; required. */
   public NewSchedule type(String type) {
     return field("type", type);
   }
 
-  /** In this time zone, such as Europe/Berlin; UTC unless said. */
+  /** Sets the time zone, such as Europe/Berlin. Default: UTC. */
   public NewSchedule timezone(String zone) {
     return field("timezone", zone);
   }
 
-  /** Makes tasks with this payload: anything that the mapper writes as JSON. */
+  /** Sets the payload of the tasks: any value that the mapper can write as JSON. */
   public NewSchedule payload(@Nullable Object payload) {
     return field("payload", payload == null ? JsonNodeFactory.instance.nullNode() : payload);
   }
 
-  /** Makes tasks with this business key. */
+  /** Sets the business key of the tasks. */
   public NewSchedule key(String key) {
     return field("key", key);
   }
 
-  /** Makes tasks of this urgency, 0 to 9. */
+  /** Sets the priority of the tasks, 0 to 9; higher is more urgent. */
   public NewSchedule priority(int priority) {
     return field("priority", priority);
   }
 
-  /** Makes tasks with this target instead of their type's, as the API takes it. */
+  /** Sets the target of the tasks, in the format of the API. Default: from the type. */
   public NewSchedule target(Object target) {
     return field("target", target);
   }
 
-  /** What to do while the previous task runs: skip, allow, queue or cancelPrevious. */
+  /** Sets the overlap policy: skip, allow, queue or cancelPrevious. */
   public NewSchedule overlap(String rule) {
     return field("overlap", rule);
   }
 
-  /** What to do about fires that were missed: none, last or all. */
+  /** Sets the catch-up policy for missed runs: none, last or all. */
   public NewSchedule catchUp(String rule) {
     return field("catchUp", rule);
   }
 
-  /** Does not fire before this time. */
+  /** No runs before this time. */
   public NewSchedule startAt(Instant time) {
     return field("startAt", time.toString());
   }
 
-  /** Does not fire after this time. */
+  /** No runs after this time. */
   public NewSchedule endAt(Instant time) {
     return field("endAt", time.toString());
   }
 
-  /** Whether it rests from the start. */
+  /** Whether to create it paused. */
   public NewSchedule paused(boolean paused) {
     return field("paused", paused);
   }
 
-  /** With any other field of the API. */
+  /** Sets any other field of the API. */
   public NewSchedule field(String name, Object value) {
     Map<String, Object> more = new LinkedHashMap<>(fields);
     more.put(name, value);
@@ -104,7 +104,7 @@ public final class NewSchedule {
     return name;
   }
 
-  /** The body of the request that makes it. */
+  /** The request body. */
   public ObjectNode json(JsonMapper mapper) {
     ObjectNode json = JsonNodeFactory.instance.objectNode();
     fields.forEach((field, value) -> json.set(field, mapper.valueToTree(value)));

@@ -12,7 +12,7 @@ import tools.jackson.databind.node.JsonNodeFactory;
 import tools.jackson.databind.node.ObjectNode;
 
 /**
- * A task to be created. Immutable: every method returns a copy with one thing more.
+ * A task to create. Immutable: every method returns a changed copy.
  *
  * <pre>{@code
  * NewTask.of("invoice.send").payload(invoice).key("42").delay(Duration.ofMinutes(5))
@@ -34,65 +34,65 @@ public final class NewTask {
   }
 
   /**
-   * A task as {@link #json} wrote it.
+   * Reads a task that {@link #json} wrote.
    *
    * @throws IllegalArgumentException if it is not an object with a type
    */
   public static NewTask fromJson(JsonNode json) {
     if (!json.isObject() || !json.path("type").isString()) {
-      throw new IllegalArgumentException("a task is a JSON object with a type");
+      throw new IllegalArgumentException("a task must be a JSON object with a type");
     }
     Map<String, Object> fields = new LinkedHashMap<>();
     json.properties().forEach(field -> fields.put(field.getKey(), field.getValue()));
     return new NewTask(Collections.unmodifiableMap(fields), null);
   }
 
-  /** With this as its data: anything that the mapper writes as JSON. */
+  /** Sets the payload: any value that the mapper can write as JSON. */
   public NewTask payload(@Nullable Object payload) {
     return with("payload", payload == null ? JsonNodeFactory.instance.nullNode() : payload);
   }
 
-  /** With this business key, by which it can be found and cancelled. */
+  /** Sets the business key, for lookup and cancel. */
   public NewTask key(String key) {
     return with("key", key);
   }
 
-  /** Due at this time, instead of now or after a delay. */
+  /** Sets the due time, instead of now or a delay. */
   public NewTask dueAt(Instant time) {
     return without("delay").with("dueAt", time.toString());
   }
 
-  /** Due this long after the server gets it. */
+  /** Sets the delay, counted from when the server receives the task. */
   public NewTask delay(Duration delay) {
     return without("dueAt").with("delay", delay.toString());
   }
 
-  /** With this urgency, 0 to 9; 5 unless said. */
+  /** Sets the priority, 0 to 9; higher is more urgent. Default: 5. */
   public NewTask priority(int priority) {
     return with("priority", priority);
   }
 
-  /** Not started any more after this time. */
+  /** Expires the task if it has not started by this time. */
   public NewTask expiresAt(Instant time) {
     return without("ttl").with("expiresAt", time.toString());
   }
 
-  /** Not started any more this long after its due time. */
+  /** Expires the task if it has not started this long after its due time. */
   public NewTask ttl(Duration ttl) {
     return without("expiresAt").with("ttl", ttl.toString());
   }
 
-  /** Not run beside others with the same concurrency key. */
+  /** Runs at most one task with this key at a time. */
   public NewTask concurrencyKey(String key) {
     return with("concurrencyKey", key);
   }
 
-  /** Not created while there is one of the same type and key, or was within this time. */
+  /** Returns the existing task of this type and key within this time instead of creating one. */
   public NewTask uniqueFor(Duration span) {
     return with("unique", Map.of("for", span.toString()));
   }
 
-  /** With one more pair of metadata. */
+  /** Adds a metadata entry. */
   public NewTask metadata(String name, String value) {
     Map<String, Object> all = new LinkedHashMap<>();
     Object before = fields.get("metadata");
@@ -106,26 +106,26 @@ public final class NewTask {
   }
 
   /**
-   * With a target of its own instead of its type's, as the API takes it: {@code Map.of("http",
+   * Sets a target instead of the type's, in the format of the API: {@code Map.of("http",
    * Map.of("url", "https://..."))}.
    */
   public NewTask target(Object target) {
     return with("target", target);
   }
 
-  /** With retries of its own, as the API takes them: {@code Map.of("maxAttempts", 3)}. */
+  /** Sets a retry policy, in the format of the API: {@code Map.of("maxAttempts", 3)}. */
   public NewTask retry(Object retry) {
     return with("retry", retry);
   }
 
-  /** With any other field of the API. */
+  /** Sets any other field of the API. */
   public NewTask field(String name, Object value) {
     return with(name, value);
   }
 
   /**
-   * Created at most once a day under this key of yours, also by another process after a crash;
-   * otherwise each call makes a key of its own, which protects its own retries only.
+   * Creates the task at most once a day per idempotency key, even if another process repeats the
+   * call after a crash. Without one, each call generates a key that covers only its own retries.
    */
   public NewTask idempotencyKey(String key) {
     return new NewTask(fields, key);
@@ -137,12 +137,12 @@ public final class NewTask {
     return type instanceof JsonNode json ? json.asString() : String.valueOf(type);
   }
 
-  /** The idempotency key given, if any. */
+  /** The idempotency key, if set. */
   public @Nullable String idempotencyKey() {
     return idempotencyKey;
   }
 
-  /** The body of the request that creates it. */
+  /** The request body. */
   public ObjectNode json(JsonMapper mapper) {
     ObjectNode json = JsonNodeFactory.instance.objectNode();
     fields.forEach((name, value) -> json.set(name, mapper.valueToTree(value)));
@@ -167,6 +167,6 @@ public final class NewTask {
 
   @Override
   public String toString() {
-    return "NewTask[" + type() + "]"; // without the payload, which may be a secret
+    return "NewTask[" + type() + "]"; // without the payload, which may be secret
   }
 }

@@ -4,13 +4,13 @@ import java.lang.reflect.Type;
 import tools.jackson.core.JacksonException;
 import tools.jackson.databind.json.JsonMapper;
 
-/** Reads payloads as what handlers take. */
+/** Reads payloads as the types of handlers. */
 final class Payloads {
 
   private Payloads() {}
 
-  /** Throws what no retry would change, so that nobody tries it again and again. */
-  @SuppressWarnings("NullAway") // a payload that is null is given as null
+  /** Throws {@link DeadTask} if it cannot: no retry would help. */
+  @SuppressWarnings("NullAway") // a null payload is passed as null
   static Object read(JsonMapper mapper, TaskContext context, Type type) {
     try {
       return mapper

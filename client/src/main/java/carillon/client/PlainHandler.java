@@ -2,10 +2,10 @@ package carillon.client;
 
 import org.jspecify.annotations.Nullable;
 
-/** Does the work of tasks of one type, and looks at their payloads by itself. */
+/** Handles tasks of one type and reads their payloads itself. */
 @FunctionalInterface
 public interface PlainHandler {
 
-  /** Works on one attempt, like {@link Handler#handle}. */
+  /** Handles one attempt, like {@link Handler#handle}. */
   @Nullable Object handle(TaskContext context) throws Exception;
 }

@@ -8,14 +8,14 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import tools.jackson.databind.JsonNode;
 
-/** Takes tasks from Carillon itself: one request at a time, which waits until there are some. */
+/** Pulls tasks from Carillon with long polls, one request at a time. */
 final class PullSource implements TaskSource {
 
-  /** What one claim may name. */
-  static final int MOST_TYPES = 100;
+  /** The server's limit for one claim. */
+  static final int MAX_TYPES = 100;
 
-  private static final int MOST_TASKS = 1_000;
-  private static final Duration LONGEST_PAUSE = Duration.ofSeconds(5);
+  private static final int MAX_TASKS = 1_000;
+  private static final Duration MAX_PAUSE = Duration.ofSeconds(5);
   private static final Duration GRACE = Duration.ofSeconds(10);
 
   private final Carillon carillon;
@@ -32,7 +32,7 @@ final class PullSource implements TaskSource {
   @Override
   public void run(Sink sink) throws InterruptedException {
     worker = sink.worker();
-    Backoff backoff = new Backoff(LONGEST_PAUSE);
+    Backoff backoff = new Backoff(MAX_PAUSE);
     try {
       while (stopping.getCount() > 0) {
         int room = sink.awaitRoom(wait);
@@ -49,7 +49,7 @@ final class PullSource implements TaskSource {
           sink.failed(e);
           stopping.await(backoff.next(e).toNanos(), TimeUnit.NANOSECONDS);
         } catch (IllegalArgumentException | DateTimeException e) {
-          sink.failed(new IllegalStateException("the answer to a claim cannot be read", e));
+          sink.failed(new IllegalStateException("cannot read the response to a claim", e));
           stopping.await(backoff.next().toNanos(), TimeUnit.NANOSECONDS);
         }
       }
@@ -66,7 +66,7 @@ final class PullSource implements TaskSource {
                 "types",
                 List.copyOf(sink.types()),
                 "max",
-                Math.min(room, MOST_TASKS),
+                Math.min(room, MAX_TASKS),
                 "wait",
                 wait.toString(),
                 "worker",
@@ -78,8 +78,9 @@ final class PullSource implements TaskSource {
   }
 
   /**
-   * A request that waits is not cut off: the server would go on waiting and claim for nobody. It is
-   * asked to answer, and answers when its time is over if it does not understand.
+   * Does not close the connection of a waiting claim, because the server would keep waiting and
+   * claim tasks for a worker that is gone. Asks the server to end the claim instead; if that fails,
+   * the claim ends with its own timeout.
    */
   @Override
   public void stop() throws InterruptedException {
@@ -90,7 +91,7 @@ final class PullSource implements TaskSource {
       } catch (CarillonException e) {
         ended.await();
       }
-      // Again, if the request had only just been sent.
+      // Repeat in case the claim had only just been sent.
       ended.await(200, TimeUnit.MILLISECONDS);
     }
   }

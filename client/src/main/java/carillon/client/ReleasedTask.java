@@ -1,11 +1,11 @@
 package carillon.client;
 
-/** Thrown by a handler, got by {@link TaskContext#release}: the task is given back untouched. */
+/** Releases the task without counting the attempt. See {@link TaskContext#release}. */
 final class ReleasedTask extends RuntimeException {
 
   private static final long serialVersionUID = 1;
 
   ReleasedTask() {
-    super("released by its handler", null, false, false);
+    super("released by the handler", null, false, false);
   }
 }

@@ -8,21 +8,21 @@ import tools.jackson.databind.json.JsonMapper;
 import tools.jackson.databind.node.JsonNodeFactory;
 import tools.jackson.databind.node.ObjectNode;
 
-/** What a worker says about how an attempt ended. */
+/** The result of an attempt as a worker reports it. */
 record Report(
     WorkerListener.Result result,
     @Nullable JsonNode output,
     @Nullable String error,
     @Nullable Duration retryAfter) {
 
-  private static final Duration LONGEST_WAIT = Duration.ofHours(24);
+  private static final Duration MAX_WAIT = Duration.ofHours(24);
 
   static Report completed(JsonMapper mapper, @Nullable Object output) {
     try {
       JsonNode json = output == null ? null : mapper.valueToTree(output);
       return new Report(WorkerListener.Result.COMPLETED, json, null, null);
     } catch (JacksonException e) {
-      return dead("what the handler returned cannot be written as JSON: " + e.getOriginalMessage());
+      return dead("the output of the handler cannot be written as JSON: " + e.getOriginalMessage());
     }
   }
 
@@ -38,7 +38,7 @@ record Report(
     return new Report(WorkerListener.Result.RELEASED, null, why, null);
   }
 
-  /** What it means that a handler threw. */
+  /** The report for an exception of a handler. */
   static Report thrown(Throwable what) {
     if (what instanceof ReleasedTask) {
       return released(Texts.message(what));
@@ -52,7 +52,7 @@ record Report(
           WorkerListener.Result.FAILED,
           null,
           Texts.message(what),
-          after.compareTo(LONGEST_WAIT) > 0 ? LONGEST_WAIT : after);
+          after.compareTo(MAX_WAIT) > 0 ? MAX_WAIT : after);
     }
     return failed(Texts.of(what));
   }
@@ -83,11 +83,11 @@ record Report(
       case FAILED -> "failed";
       case DEAD -> "dead";
       case RELEASED -> "released";
-      case STALE -> throw new IllegalStateException("what is stale is not reported");
+      case STALE -> throw new IllegalStateException("a stale attempt is not reported");
     };
   }
 
-  /** How it ended for the source, where there is nobody to report to. */
+  /** The result for the source if the task has no token. */
   TaskSource.Ending unreported() {
     return switch (result) {
       case COMPLETED -> TaskSource.Ending.DONE;

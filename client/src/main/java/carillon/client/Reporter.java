@@ -12,9 +12,9 @@ import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.node.ObjectNode;
 
 /**
- * Tells the server how attempts ended, many at once: what ends during a request goes with the next
- * one. A request without an answer is repeated until there is one; the server takes each report
- * once, because it takes the token from the task.
+ * Reports results of attempts in batches: results that arrive during a request share the next one.
+ * A request without a response is repeated. The server accepts each report once, because accepting
+ * it clears the token of the task.
  */
 final class Reporter {
 
@@ -25,9 +25,8 @@ final class Reporter {
   private static final int BATCH_CHARS = 256 << 10;
 
   private static final Duration CALL_TIMEOUT = Duration.ofSeconds(15);
-  private static final Duration LONGEST_PAUSE = Duration.ofSeconds(2);
+  private static final Duration MAX_PAUSE = Duration.ofSeconds(2);
 
-  /** A report on its way. */
   private record Sent(HeldTask held, ObjectNode json, int size, boolean isReplaced) {}
 
   private final Carillon carillon;
@@ -39,7 +38,7 @@ final class Reporter {
   private final Thread thread;
 
   /**
-   * @param over told once about every report, when nothing more will be said about it
+   * @param over called once per report, when it is final
    */
   Reporter(
       Carillon carillon,
@@ -59,11 +58,11 @@ final class Reporter {
     notifyAll();
   }
 
-  /** Sends what waits, until the time is over; returns when nothing is sent any more. */
-  void close(Duration patience) {
+  /** Sends pending reports until the timeout. Returns when no request is running. */
+  void close(Duration timeout) {
     synchronized (this) {
       isClosing = true;
-      deadline = System.nanoTime() + patience.toNanos();
+      deadline = System.nanoTime() + timeout.toNanos();
       notifyAll();
     }
     boolean isInterrupted = false;
@@ -89,11 +88,11 @@ final class Reporter {
         send(batch);
       }
     } catch (InterruptedException e) {
-      Thread.currentThread().interrupt(); // nobody does, and the leases would lapse
+      Thread.currentThread().interrupt(); // not expected; leases would expire
     }
   }
 
-  /** Empty when there is nothing more to come. */
+  /** The next batch; empty after close. */
   private synchronized List<Sent> next() throws InterruptedException {
     while (waiting.isEmpty() && !isClosing) {
       wait();
@@ -111,7 +110,7 @@ final class Reporter {
   }
 
   private void send(List<Sent> batch) throws InterruptedException {
-    Backoff backoff = new Backoff(LONGEST_PAUSE);
+    Backoff backoff = new Backoff(MAX_PAUSE);
     boolean isRepeated = false;
     while (true) {
       try {
@@ -121,7 +120,7 @@ final class Reporter {
         for (int i = 0; i < batch.size(); i++) {
           boolean isAccepted =
               answer.path("results").path(i).path("result").asString("").equals("accepted");
-          // Stale on a repetition: the first one may have been taken, and only its answer lost.
+          // Stale on a repeat: the first request may have been accepted and its response lost.
           answered(batch.get(i).held(), isAccepted || isRepeated);
         }
         return;
@@ -150,7 +149,7 @@ final class Reporter {
     }
   }
 
-  /** None of them was taken: one by one, and the guilty ones without what the handler said. */
+  /** The batch was rejected: sends reports one by one, and rejected ones without their output. */
   private void refused(List<Sent> batch, CarillonException why) throws InterruptedException {
     if (batch.size() > 1) {
       for (Sent sent : batch) {
@@ -160,16 +159,16 @@ final class Reporter {
     }
     Sent sent = batch.get(0);
     if (sent.isReplaced()) {
-      over.accept(sent.held(), TaskSource.Ending.RELEASED); // its lease will lapse
+      over.accept(sent.held(), TaskSource.Ending.RELEASED); // its lease will expire
       return;
     }
     ObjectNode json =
-        Report.dead("the server refused what the handler returned: " + why.getMessage())
+        Report.dead("the server rejected the output of the handler: " + why.getMessage())
             .json(sent.held().task(), null);
     send(List.of(new Sent(sent.held(), json, sent.size(), true)));
   }
 
-  /** False if there is no time left to try again. */
+  /** Returns false if there is no time left to retry. */
   private synchronized boolean pause(Duration pause) throws InterruptedException {
     long end = System.nanoTime() + pause.toNanos();
     for (long left = pause.toNanos(); left > 0; left = end - System.nanoTime()) {

@@ -4,24 +4,24 @@ import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 
-/** Repeats calls that are safe to repeat, for a limited time. */
+/** Repeats idempotent calls for a limited time. */
 final class Retries {
 
-  private static final Duration LONGEST_PAUSE = Duration.ofSeconds(5);
+  private static final Duration MAX_PAUSE = Duration.ofSeconds(5);
 
-  private final Duration atMost;
+  private final Duration limit;
 
   /**
-   * @param atMost the time from the first call after which none is begun
+   * @param limit time after the first call in which new ones may start
    */
-  Retries(Duration atMost) {
-    this.atMost = atMost;
+  Retries(Duration limit) {
+    this.limit = limit;
   }
 
-  /** What the call returns; what it last threw, if that cannot change or the time is over. */
+  /** Returns the result of the call, or throws its last exception. */
   <T> T run(Supplier<T> call) {
-    long end = System.nanoTime() + atMost.toNanos();
-    Backoff backoff = new Backoff(LONGEST_PAUSE);
+    long end = System.nanoTime() + limit.toNanos();
+    Backoff backoff = new Backoff(MAX_PAUSE);
     while (true) {
       try {
         return call.get();

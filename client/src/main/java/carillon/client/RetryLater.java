@@ -2,7 +2,7 @@ package carillon.client;
 
 import java.time.Duration;
 
-/** Thrown by a handler: this attempt failed, and the next shall not start before some time. */
+/** Thrown by a handler to fail the attempt and delay the next one. */
 public final class RetryLater extends RuntimeException {
 
   private static final long serialVersionUID = 1;
@@ -10,15 +10,15 @@ public final class RetryLater extends RuntimeException {
   private final Duration after;
 
   /**
-   * @param message why, shown with the task
-   * @param after how long to wait at least, up to a day
+   * @param message the reason, shown with the task
+   * @param after minimum delay, up to a day
    */
   public RetryLater(String message, Duration after) {
     super(message);
     this.after = after;
   }
 
-  /** How long to wait at least. */
+  /** The minimum delay. */
   public Duration after() {
     return after;
   }

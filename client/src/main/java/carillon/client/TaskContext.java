@@ -5,10 +5,10 @@ import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.JsonNode;
 
-/** What a handler knows about the attempt that it works on, and can say while it does. */
+/** The attempt that a handler works on. */
 public interface TaskContext {
 
-  /** The attempt as it was handed out. */
+  /** The attempt as it was claimed. */
   ClaimedTask task();
 
   /** The id, the same for all attempts. */
@@ -21,17 +21,17 @@ public interface TaskContext {
     return task().type();
   }
 
-  /** The business key, if it has one. */
+  /** The business key, if any. */
   default @Nullable String key() {
     return task().key();
   }
 
-  /** Which attempt this is, from 1. */
+  /** The number of this attempt, from 1. */
   default int attempt() {
     return task().attempt();
   }
 
-  /** Grows with every claim of the task: what you write to can refuse an older one. */
+  /** Increases with every claim of the task, so that a store can reject older writes. */
   default long fence() {
     return task().fence();
   }
@@ -41,40 +41,40 @@ public interface TaskContext {
     return task().dueAt();
   }
 
-  /** Its data as JSON; a null node if it has none. */
+  /** The payload as JSON; a null node if the task has none. */
   default JsonNode payload() {
     return task().payload();
   }
 
   /**
-   * Its data as an object.
+   * The payload as an object.
    *
-   * @throws DeadTask if it cannot be read as one, which no retry would change
+   * @throws DeadTask if it cannot be read as this type, because no retry would help
    */
   <T> T payload(Class<T> type);
 
-  /** Until when it is ours by what the server last said; null if nothing is reported. */
+  /** When the lease expires, as of the last renewal; null if nothing is reported. */
   @Nullable Instant leaseUntil();
 
-  /** Says how far the work is, shown with the task soon after; up to 4,096 characters. */
+  /** Sets the progress text shown with the task, up to 4,096 characters. */
   void progress(String text);
 
-  /** Whether somebody asked to cancel the task. Known within a third of the lease. */
+  /** Whether a cancel was requested. Known within a third of the lease. */
   boolean isCancelled();
 
   /**
-   * Runs this, on another thread, when a cancel becomes known; at once if it is already.
+   * Runs the action on another thread when a cancel becomes known, or immediately if it is.
    *
-   * <p>A handler that gives up because of it throws {@link #release}, and the task is CANCELLED.
+   * <p>A handler that stops because of it throws {@link #release}; the task is then CANCELLED.
    */
   void onCancel(Runnable action);
 
-  /** Whether the lease went to somebody else: whatever the handler returns is dropped. */
+  /** Whether the lease expired and the task was claimed again: the result will be dropped. */
   boolean isStale();
 
   /**
-   * What to throw to give the task back untouched: it becomes due again at once and this attempt
-   * does not count; if it is cancelled, it ends so.
+   * Returns an exception to throw to release the task: it is due again immediately and this attempt
+   * does not count. A task with a requested cancel becomes CANCELLED.
    */
   RuntimeException release();
 }

@@ -5,44 +5,43 @@ import java.util.Set;
 import java.util.function.Consumer;
 
 /**
- * Where a worker gets its tasks from: Carillon itself, or a broker that Carillon publishes to. One
- * source serves one worker.
+ * Delivers tasks to one worker, from Carillon or from a broker that Carillon publishes to.
  *
- * <p>The worker calls {@link #run} on a thread of its own; then, to end, {@link #stop}; and once
- * every task that was handed over has ended, {@link #close}.
+ * <p>The worker calls {@link #run} on its own thread, then {@link #stop}, and {@link #close} once
+ * every delivered task has ended.
  */
 public interface TaskSource extends AutoCloseable {
 
   /**
-   * Hands tasks to the sink until {@link #stop}. May then return, or go on without handing over
-   * until {@link #close}, if it must settle what ends meanwhile on this thread. If it throws, the
-   * worker tells its listener and runs it again after a pause.
+   * Delivers tasks to the sink until {@link #stop}. May then return, or continue without delivering
+   * until {@link #close}, if it must settle ended tasks on this thread. If it throws, the worker
+   * notifies its listener and calls it again after a pause.
    */
   void run(Sink sink) throws Exception;
 
   /**
-   * Hands over no more tasks. Called once, by another thread; returns when none comes any more, or
-   * at the latest when that thread is interrupted.
+   * Stops delivering tasks. Called once, by another thread. Returns when no more tasks will come,
+   * or when that thread is interrupted.
    */
   void stop() throws InterruptedException;
 
-  /** All tasks have ended: settles them, lets {@link #run} return and frees what it holds. */
+  /** Called when all tasks have ended. Settles them, lets {@link #run} return, frees resources. */
   @Override
   void close();
 
-  /** How a task ended, as far as its source must know. */
+  /** How a task ended, for its source. */
   enum Ending {
-    /** It was reported; or there was nothing to report and its handler returned. */
+    /** The result was reported, or the task has no token and its handler returned. */
     DONE,
-    /** There was nothing to report to and its handler threw. */
+    /** The task has no token and its handler threw. */
     FAILED,
-    /** Its handler never ran, or was stopped; if it had a token, the server knows, or soon will. */
+    /** The handler did not run or was stopped. With a token, the server knows or soon will. */
     RELEASED,
-    /** Its lease had gone to somebody else: Carillon hands it out again. */
+    /** The lease expired: Carillon delivers the task again. */
     STALE
   }
 
-  /** The worker as its source sees it. Safe to call from any thread. */
+  /** The worker as its source sees it. Thread-safe. */
   interface Sink {
 
     /** The types that have a handler. */
@@ -51,34 +50,33 @@ public interface TaskSource extends AutoCloseable {
     /** The name of the worker. */
     String worker();
 
-    /** For how long leases are asked for. */
+    /** The duration of leases. */
     Duration lease();
 
-    /** The most tasks that may be handed over and not have ended. */
+    /** The maximum number of delivered tasks that have not ended. */
     int prefetch();
 
-    /** How many tasks may be handed over now. */
+    /** How many tasks may be delivered now. */
     int room();
 
     /**
-     * Waits until some tasks may be handed over; enough of them to be worth a request, unless
-     * handlers are idle.
+     * Waits until tasks may be delivered: enough to be worth a request, unless handlers are idle.
      *
-     * @return how many; 0 if the time ran out or the worker stops
+     * @return how many; 0 at the timeout or if the worker is stopping
      */
-    int awaitRoom(Duration patience) throws InterruptedException;
+    int awaitRoom(Duration timeout) throws InterruptedException;
 
     /**
-     * Hands over a task; never waits, also without room. Once the worker stops it is released.
+     * Delivers a task. Never blocks, even without room. A stopping worker releases the task.
      *
-     * @param ended told once, on any thread, how it ended; must not block
+     * @param ended called once, on any thread; must not block
      */
     void accept(ClaimedTask task, Consumer<Ending> ended);
 
-    /** The source got an answer: the worker counts as connected. */
+    /** The source received a response: the worker counts as connected. */
     void connected();
 
-    /** The source failed and will try again by itself: told to the listener. */
+    /** The source failed and will retry; notifies the listener. */
     void failed(Exception why);
   }
 }

@@ -1,21 +1,21 @@
 package carillon.client;
 
-/** Where a task is in its life. */
+/** The status of a task. */
 public enum TaskStatus {
-  /** It waits for its due time, for a worker or for its next attempt. */
+  /** Waiting for its due time, a free slot, a worker or its next attempt. */
   PENDING,
-  /** An attempt is under way. */
+  /** An attempt is running. */
   RUNNING,
-  /** It succeeded. */
+  /** Succeeded. */
   COMPLETED,
-  /** It failed for the last time and lies among the dead letters. */
+  /** Failed permanently; a dead letter. */
   DEAD,
-  /** Somebody cancelled it. */
+  /** Cancelled. */
   CANCELLED,
-  /** It was not started in time. */
+  /** Not started in time. */
   EXPIRED;
 
-  /** Whether nothing more happens to it unless somebody redrives it. */
+  /** Whether the task has finished; only a redrive changes it again. */
   public boolean isOver() {
     return this != PENDING && this != RUNNING;
   }

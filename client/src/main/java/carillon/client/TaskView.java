@@ -6,9 +6,9 @@ import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.JsonNode;
 
 /**
- * A task as the server shows it.
+ * A task as the API returns it.
  *
- * @param json all that the server said, for what has no method here
+ * @param json the whole response, for fields without a method
  */
 public record TaskView(JsonNode json) {
 
@@ -22,27 +22,27 @@ public record TaskView(JsonNode json) {
     return json.path("type").asString();
   }
 
-  /** The business key, if it has one. */
+  /** The business key, if any. */
   public @Nullable String key() {
     return text("key");
   }
 
-  /** Where it is in its life. */
+  /** The status. */
   public TaskStatus status() {
     return TaskStatus.valueOf(json.path("status").asString());
   }
 
-  /** How many attempts were started. */
+  /** The number of attempts started. */
   public int attempt() {
     return json.path("attempt").asInt();
   }
 
-  /** How many attempts it may have. */
+  /** The maximum number of attempts. */
   public int maxAttempts() {
     return json.path("maxAttempts").asInt();
   }
 
-  /** How often it was claimed. */
+  /** The number of claims. */
   public long fence() {
     return json.path("fence").asLong();
   }
@@ -52,34 +52,34 @@ public record TaskView(JsonNode json) {
     return Instant.parse(json.path("dueAt").asString());
   }
 
-  /** When it ended; null before. */
+  /** When it finished; null before. */
   public @Nullable Instant finishedAt() {
     String text = text("finishedAt");
     return text == null ? null : Instant.parse(text);
   }
 
-  /** Whether a cancel was asked for while it ran. */
+  /** Whether a cancel was requested while it was running. */
   public boolean isCancelRequested() {
     return json.path("cancelRequested").asBoolean(false);
   }
 
-  /** What its handler returned or its target answered, as text. */
+  /** The output of the handler or the response of the target, as text. */
   public @Nullable String output() {
     return text("output");
   }
 
-  /** What went wrong the last time, in words. */
+  /** The last error. */
   public @Nullable String error() {
     JsonNode message = json.path("error").path("message");
     return message.isString() ? message.asString() : null;
   }
 
-  /** What its worker last said about how far it is. */
+  /** The last progress text of its worker. */
   public @Nullable String progress() {
     return text("progress");
   }
 
-  /** What was given as payload; a null node if nothing was. */
+  /** The payload; a null node if there is none. */
   public JsonNode payload() {
     return json.path("payload");
   }

@@ -2,16 +2,18 @@ package carillon.client;
 
 import org.jspecify.annotations.Nullable;
 
-/** Makes texts of users such that the server takes them. */
+/** Cleans texts of users so that the server accepts them. */
 final class Texts {
 
-  private static final int MOST = 4096;
+  private static final int MAX = 4096;
 
   private Texts() {}
 
-  /** Without what JSON or PostgreSQL cannot hold, and not longer than the server keeps. */
+  /**
+   * Replaces characters that JSON or PostgreSQL cannot hold and truncates to the server's limit.
+   */
   static String clean(String text) {
-    String cut = text.length() > MOST ? text.substring(0, MOST) : text;
+    String cut = text.length() > MAX ? text.substring(0, MAX) : text;
     StringBuilder clean = new StringBuilder(cut.length());
     cut.codePoints()
         .forEach(
@@ -21,19 +23,19 @@ final class Texts {
     return clean.toString();
   }
 
-  /** The same in one line. */
+  /** Like {@link #clean}, on one line. */
   static String line(String text) {
     return clean(text).replaceAll("\\p{Cntrl}", " ").replaceAll("[\\x80-\\x9f]", " ");
   }
 
-  /** What to report about something thrown. */
+  /** The error text for an exception: its class and message. */
   static String of(Throwable what) {
     String message = what.getMessage();
     String name = what.getClass().getSimpleName();
     return clean(message == null || message.isBlank() ? name : name + ": " + message);
   }
 
-  /** The message of what was thrown to be read by people. */
+  /** The message of an exception that was thrown with a message for people. */
   static String message(Throwable what) {
     @Nullable String message = what.getMessage();
     return message == null || message.isBlank() ? of(what) : clean(message);

@@ -9,7 +9,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
-/** Makes threads: virtual ones where the JDK has them. */
+/** Creates threads: virtual ones if the JDK has them. */
 final class Threads {
 
   private static final @Nullable Method OF_VIRTUAL = ofVirtual();
@@ -24,7 +24,7 @@ final class Threads {
     }
   }
 
-  /** Threads that do not keep the program alive. */
+  /** Daemon threads. */
   static ThreadFactory daemons(String prefix) {
     AtomicInteger number = new AtomicInteger();
     return action -> {
@@ -34,20 +34,20 @@ final class Threads {
     };
   }
 
-  /** Runs handlers: each on a virtual thread, or on one of as many others as are needed at once. */
-  static Executor forHandlers(String prefix, int most) {
+  /** Runs handlers, each on a virtual thread, or in a pool of this size before Java 21. */
+  static Executor forHandlers(String prefix, int max) {
     ThreadFactory virtual = virtual(prefix);
     if (virtual != null) {
       return action -> virtual.newThread(action).start();
     }
     var threads =
         new ThreadPoolExecutor(
-            most, most, 5, TimeUnit.SECONDS, new LinkedBlockingQueue<>(), daemons(prefix));
+            max, max, 5, TimeUnit.SECONDS, new LinkedBlockingQueue<>(), daemons(prefix));
     threads.allowCoreThreadTimeOut(true);
     return threads;
   }
 
-  /** Runs each action at once, whatever the others wait for. */
+  /** Runs each action immediately on its own thread. */
   static Executor unbounded(String prefix) {
     ThreadFactory virtual = virtual(prefix);
     ThreadFactory threads = virtual == null ? daemons(prefix) : virtual;

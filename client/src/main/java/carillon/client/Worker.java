@@ -7,16 +7,16 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
- * Works on tasks until it is closed: takes them from its source, runs a handler for each, keeps
- * their leases meanwhile and reports how they ended. Made by {@link Carillon#worker}.
+ * Handles tasks until it is closed: receives them from its source, runs a handler for each, renews
+ * their leases and reports the results. Created by {@link Carillon#worker}.
  *
- * <p>It keeps the program alive. Whatever happens to the server, it goes on when that is back.
+ * <p>Keeps the program alive, and reconnects whenever the server is unreachable.
  */
 public final class Worker implements AutoCloseable {
 
-  private static final Duration INTERRUPT_PATIENCE = Duration.ofSeconds(1);
-  private static final Duration REPORT_PATIENCE = Duration.ofSeconds(5);
-  private static final Duration LONGEST_PAUSE = Duration.ofSeconds(5);
+  private static final Duration INTERRUPT_TIMEOUT = Duration.ofSeconds(1);
+  private static final Duration REPORT_TIMEOUT = Duration.ofSeconds(5);
+  private static final Duration MAX_PAUSE = Duration.ofSeconds(5);
 
   record Settings(
       String name,
@@ -29,8 +29,8 @@ public final class Worker implements AutoCloseable {
 
   private final Settings settings;
   private final TaskSource source;
-  private final HeldTasks desk;
-  private final LeaseRenewer keeper;
+  private final HeldTasks heldTasks;
+  private final LeaseRenewer renewer;
   private final Thread sourceThread;
   private final AtomicBoolean isClosed = new AtomicBoolean();
   private final CountDownLatch stopping = new CountDownLatch(1);
@@ -40,15 +40,15 @@ public final class Worker implements AutoCloseable {
     this.settings = settings;
     this.source = source;
     String prefix = "carillon-" + settings.name() + "-";
-    this.desk =
+    this.heldTasks =
         new HeldTasks(
             carillon,
             settings,
             listener,
             Threads.forHandlers(prefix, settings.concurrency()),
             Threads.unbounded(prefix + "cancel-"));
-    this.keeper = new LeaseRenewer(carillon, settings, desk::held, desk, listener);
-    // Not a daemon: a program that only works must not end when its main method does.
+    this.renewer = new LeaseRenewer(carillon, settings, heldTasks::held, heldTasks, listener);
+    // Not a daemon: the program must not exit when its main method returns.
     this.sourceThread = new Thread(this::runSource, "carillon-" + settings.name() + "-source");
   }
 
@@ -59,39 +59,40 @@ public final class Worker implements AutoCloseable {
     return worker;
   }
 
-  /** Its name. */
+  /** The name. */
   public String name() {
     return settings.name();
   }
 
-  /** How many handlers run at the moment. */
+  /** The number of running handlers. */
   public int running() {
-    return desk.running();
+    return heldTasks.running();
   }
 
-  /** How many tasks it holds: running, waiting for a handler, or not reported yet. */
+  /** The number of tasks held: running, waiting for a handler, or not reported yet. */
   public int held() {
-    return desk.held().size();
+    return heldTasks.held().size();
   }
 
-  /** Whether the last call for tasks was answered; false also until the first was. */
+  /** Whether the last request for tasks succeeded; false before the first one. */
   public boolean isConnected() {
-    return desk.isConnected();
+    return heldTasks.isConnected();
   }
 
-  /** Whether it has ended. */
+  /** Whether it has stopped. */
   public boolean isStopped() {
     return stopped.getCount() == 0;
   }
 
-  /** Waits until it has ended, which somebody must ask for. */
+  /** Waits until the worker has been closed and has stopped. */
   public void awaitStopped() throws InterruptedException {
     stopped.await();
   }
 
   /**
-   * Ends it: takes no more tasks, lets handlers finish for the time given to {@link
-   * WorkerBuilder#stopTimeout}, then interrupts them, gives back what is left and reports all.
+   * Stops the worker: accepts no more tasks, lets handlers finish within {@link
+   * WorkerBuilder#stopTimeout}, then interrupts them, releases unfinished tasks and sends all
+   * reports.
    */
   @Override
   public void close() {
@@ -99,46 +100,46 @@ public final class Worker implements AutoCloseable {
   }
 
   /**
-   * Ends it, letting handlers finish for this long. Called by a handler of its own, it only begins
-   * to.
+   * Stops the worker, letting handlers finish within this timeout. Called by one of its own
+   * handlers, it returns before the worker has stopped.
    */
-  public void close(Duration patience) {
+  public void close(Duration timeout) {
     if (isClosed.compareAndSet(false, true)) {
-      Thread stopper = new Thread(() -> stop(patience), "carillon-" + settings.name() + "-stopper");
+      Thread stopper = new Thread(() -> stop(timeout), "carillon-" + settings.name() + "-stopper");
       stopper.start();
     }
-    if (desk.isOwnHandler()) {
+    if (heldTasks.isOwnHandler()) {
       return;
     }
     try {
       stopped.await();
     } catch (InterruptedException e) {
-      Thread.currentThread().interrupt(); // it goes on stopping
+      Thread.currentThread().interrupt(); // stopping continues
     }
   }
 
-  private void stop(Duration patience) {
+  private void stop(Duration timeout) {
     try {
       stopping.countDown();
-      desk.stop();
+      heldTasks.stop();
       Thread last =
           Threads.daemons("carillon-" + settings.name() + "-last-").newThread(this::stopSource);
       last.start();
       long start = System.nanoTime();
-      if (!desk.awaitHandlers(patience)) {
-        desk.interruptHandlers();
-        desk.awaitHandlers(INTERRUPT_PATIENCE);
+      if (!heldTasks.awaitHandlers(timeout)) {
+        heldTasks.interruptHandlers();
+        heldTasks.awaitHandlers(INTERRUPT_TIMEOUT);
       }
-      long left = patience.toMillis() - TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - start);
+      long left = timeout.toMillis() - TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - start);
       last.join(Math.max(1_000, left));
       last.interrupt();
-      desk.close(REPORT_PATIENCE);
-      keeper.close();
+      heldTasks.close(REPORT_TIMEOUT);
+      renewer.close();
       source.close();
-      sourceThread.join(REPORT_PATIENCE.toMillis());
+      sourceThread.join(REPORT_TIMEOUT.toMillis());
       sourceThread.interrupt();
     } catch (InterruptedException e) {
-      Thread.currentThread().interrupt(); // nobody does
+      Thread.currentThread().interrupt(); // not expected
     } finally {
       stopped.countDown();
     }
@@ -148,27 +149,27 @@ public final class Worker implements AutoCloseable {
     try {
       source.stop();
     } catch (InterruptedException e) {
-      Thread.currentThread().interrupt(); // it took too long
+      Thread.currentThread().interrupt(); // timed out
     }
   }
 
   private void runSource() {
-    Backoff backoff = new Backoff(LONGEST_PAUSE);
+    Backoff backoff = new Backoff(MAX_PAUSE);
     try {
       do {
         try {
-          source.run(desk);
+          source.run(heldTasks);
           backoff.reset();
         } catch (InterruptedException e) {
           throw e;
         } catch (Exception e) {
-          desk.failed(e);
-        } catch (LinkageError e) { // a library that it needs is missing: somebody must hear of it
-          desk.failed(new IllegalStateException(e.toString(), e));
+          heldTasks.failed(e);
+        } catch (LinkageError e) { // a library is missing: report it
+          heldTasks.failed(new IllegalStateException(e.toString(), e));
         }
       } while (!stopping.await(backoff.next().toNanos(), TimeUnit.NANOSECONDS));
     } catch (InterruptedException e) {
-      Thread.currentThread().interrupt(); // the end
+      Thread.currentThread().interrupt(); // stopped
     }
   }
 }

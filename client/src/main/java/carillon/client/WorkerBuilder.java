@@ -6,13 +6,13 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** Describes a worker until it is started. Not for several threads at once. */
+/** Builds and starts a worker. Not thread-safe. */
 public final class WorkerBuilder {
 
-  private static final Duration SHORTEST_LEASE = Duration.ofSeconds(1);
-  private static final Duration LONGEST_LEASE = Duration.ofHours(24);
-  private static final Duration SHORTEST_WAIT = Duration.ofMillis(100);
-  private static final Duration LONGEST_WAIT = Duration.ofSeconds(60);
+  private static final Duration MIN_LEASE = Duration.ofSeconds(1);
+  private static final Duration MAX_LEASE = Duration.ofHours(24);
+  private static final Duration MIN_WAIT = Duration.ofMillis(100);
+  private static final Duration MAX_WAIT = Duration.ofSeconds(60);
 
   private final Carillon carillon;
   private final String name;
@@ -28,18 +28,18 @@ public final class WorkerBuilder {
 
   WorkerBuilder(Carillon carillon, String name) {
     if (name.isBlank() || name.length() > 200 || !name.equals(Texts.line(name))) {
-      throw new IllegalArgumentException("a worker's name has 1 to 200 printable characters");
+      throw new IllegalArgumentException("a worker name must have 1 to 200 printable characters");
     }
     this.carillon = carillon;
     this.name = name;
   }
 
-  /** Gives tasks of a type to a handler, with their payloads read as objects of a class. */
+  /** Sets the handler of a type, with payloads read as objects of a class. */
   public <T> WorkerBuilder handle(String type, Class<T> payload, Handler<T> handler) {
     return handle(type, context -> handler.handle(context.payload(payload), context));
   }
 
-  /** The same for a class with type parameters, such as a {@code List<Invoice>}. */
+  /** Sets the handler of a type, with payloads of a generic type such as {@code List<Invoice>}. */
   public WorkerBuilder handleAs(String type, Type payload, Handler<Object> handler) {
     return handle(
         type,
@@ -47,25 +47,26 @@ public final class WorkerBuilder {
   }
 
   /**
-   * Gives tasks of a type to a handler.
+   * Sets the handler of a type.
    *
-   * @throws IllegalArgumentException if the type has a handler already
+   * @throws IllegalArgumentException if the type already has a handler
    */
   public WorkerBuilder handle(String type, PlainHandler handler) {
     if (handlers.putIfAbsent(type, handler) != null) {
-      throw new IllegalArgumentException("there is a handler for " + type + " already");
+      throw new IllegalArgumentException("type " + type + " already has a handler");
     }
     return this;
   }
 
-  /** At most so many handlers run at once; 32 unless said. */
+  /** Sets the maximum number of concurrent handlers. Default: 32. */
   public WorkerBuilder concurrency(int handlers) {
     this.concurrency = atLeastOne("concurrency", handlers);
     return this;
   }
 
   /**
-   * At most so many tasks are held, running or waiting for a handler; twice as many unless said.
+   * Sets the maximum number of tasks held, running or waiting for a handler. Default: twice the
+   * concurrency.
    */
   public WorkerBuilder prefetch(int tasks) {
     this.prefetch = atLeastOne("prefetch", tasks);
@@ -73,45 +74,45 @@ public final class WorkerBuilder {
   }
 
   /**
-   * For how long tasks are claimed and kept; 30 s unless said. Renewed at a third of it, so
-   * handlers may take longer. If this process dies, its tasks go to another one after so long.
+   * Sets the lease of tasks. Default: 30 s. Leases are renewed at a third of it, so handlers may
+   * take longer. If this process dies, other workers get its tasks after this time.
    */
   public WorkerBuilder lease(Duration lease) {
-    if (lease.compareTo(SHORTEST_LEASE) < 0 || lease.compareTo(LONGEST_LEASE) > 0) {
-      throw new IllegalArgumentException("a lease lasts from 1 second to 24 hours");
+    if (lease.compareTo(MIN_LEASE) < 0 || lease.compareTo(MAX_LEASE) > 0) {
+      throw new IllegalArgumentException("a lease must be between 1 second and 24 hours");
     }
     this.lease = lease;
     return this;
   }
 
-  /** How long one request waits for tasks, at most a minute; 20 s unless said. */
+  /** Sets how long one request waits for tasks, at most a minute. Default: 20 s. */
   public WorkerBuilder pollWait(Duration wait) {
-    if (wait.isNegative() || wait.compareTo(LONGEST_WAIT) > 0) {
-      throw new IllegalArgumentException("a poll waits from 0 to 60 seconds");
+    if (wait.isNegative() || wait.compareTo(MAX_WAIT) > 0) {
+      throw new IllegalArgumentException("the poll wait must be between 0 and 60 seconds");
     }
-    this.wait = wait.compareTo(SHORTEST_WAIT) < 0 ? SHORTEST_WAIT : wait; // never in a tight loop
+    this.wait = wait.compareTo(MIN_WAIT) < 0 ? MIN_WAIT : wait; // avoids a tight loop
     return this;
   }
 
-  /** How long {@link Worker#close} lets handlers end by themselves; 30 s unless said. */
+  /** Sets how long {@link Worker#close} lets handlers finish. Default: 30 s. */
   public WorkerBuilder stopTimeout(Duration timeout) {
     this.stopTimeout = timeout;
     return this;
   }
 
-  /** Interrupts handlers whose task is cancelled; otherwise they are only told. */
+  /** Interrupts handlers whose task is cancelled. Default: they are only notified. */
   public WorkerBuilder interruptOnCancel() {
     this.interruptOnCancel = true;
     return this;
   }
 
-  /** Takes tasks from elsewhere, such as a broker; from Carillon itself unless said. */
+  /** Sets the source of tasks, such as a broker. Default: pull from Carillon. */
   public WorkerBuilder source(TaskSource source) {
     this.source = source;
     return this;
   }
 
-  /** Tells somebody what happens, instead of the log. */
+  /** Sets a listener instead of the default one, which logs. */
   public WorkerBuilder listener(WorkerListener listener) {
     this.listener = listener;
     return this;
@@ -120,33 +121,35 @@ public final class WorkerBuilder {
   /**
    * Starts the worker.
    *
-   * @throws IllegalStateException if there is no handler, or more than the server takes
+   * @throws IllegalStateException if there is no handler, or more types than one claim may name
    */
   public Worker start() {
     if (handlers.isEmpty()) {
       throw new IllegalStateException("worker " + name + " has no handler");
     }
-    if (source == null && handlers.size() > PullSource.MOST_TYPES) {
+    if (source == null && handlers.size() > PullSource.MAX_TYPES) {
       throw new IllegalStateException(
-          "a worker that pulls has at most " + PullSource.MOST_TYPES + " types; start another one");
+          "a pull worker can have at most "
+              + PullSource.MAX_TYPES
+              + " types; start another worker");
     }
-    int most = prefetch == 0 ? 2 * concurrency : prefetch;
+    int held = prefetch == 0 ? 2 * concurrency : prefetch;
     var settings =
         new Worker.Settings(
             name,
             Map.copyOf(handlers),
-            Math.min(concurrency, most),
-            most,
+            Math.min(concurrency, held),
+            held,
             lease,
             stopTimeout,
             interruptOnCancel);
     TaskSource from = source == null ? new PullSource(carillon, wait) : source;
-    return Worker.start(carillon, settings, from, new QuietListener(listener));
+    return Worker.start(carillon, settings, from, new SafeListener(listener));
   }
 
-  private static int atLeastOne(String what, int number) {
+  private static int atLeastOne(String name, int number) {
     if (number < 1) {
-      throw new IllegalArgumentException(what + " must be at least 1, was " + number);
+      throw new IllegalArgumentException(name + " must be at least 1, was " + number);
     }
     return number;
   }

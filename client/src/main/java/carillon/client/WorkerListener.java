@@ -3,46 +3,46 @@ package carillon.client;
 import java.time.Duration;
 
 /**
- * Hears what a worker does, for metrics and logs. Called on the worker's threads, so must not
- * block; what it throws is ignored.
+ * Observes a worker, for metrics and logs. Called on the worker's threads, so it must not block.
+ * Exceptions are logged and ignored.
  */
 public interface WorkerListener {
 
-  /** How an attempt ended for the worker. */
+  /** The result of an attempt. */
   enum Result {
-    /** Its handler returned. */
+    /** The handler returned. */
     COMPLETED,
-    /** Its handler threw: it is retried while it has attempts. */
+    /** The handler threw; the task is retried while it has attempts left. */
     FAILED,
-    /** It goes to the dead letters. */
+    /** The task is dead-lettered. */
     DEAD,
-    /** It was given back untouched. */
+    /** The task was released; the attempt does not count. */
     RELEASED,
-    /** Its lease had gone to somebody else; what the handler returned was dropped. */
+    /** The lease expired and the task was claimed again; the result was dropped. */
     STALE
   }
 
-  /** A task was handed to the worker. */
+  /** The worker received a task. */
   default void claimed(ClaimedTask task) {}
 
-  /** A handler begins. */
+  /** A handler starts. */
   default void started(ClaimedTask task) {}
 
-  /** A handler ended, or the task was given back before one began; not reported yet. */
+  /** A handler ended, or the task was released before one started. Not reported yet. */
   default void ended(ClaimedTask task, Result result, Duration took) {}
 
-  /** A handler threw something, which is in the report as well. */
+  /** A handler threw; the report contains the error as well. */
   default void handlerThrew(ClaimedTask task, Throwable what) {}
 
-  /** The server accepted what was said about a task. */
+  /** The server accepted the report of a task. */
   default void reported(ClaimedTask task) {}
 
-  /** The task had gone to somebody else, so that nothing could be said about it any more. */
+  /** The task was claimed again, so its report was dropped. */
   default void stale(ClaimedTask task) {}
 
-  /** A cancel of a task in hand became known. */
+  /** A cancel of a held task became known. */
   default void cancelled(ClaimedTask task) {}
 
-  /** A call to the server or broker failed; it is repeated after a pause. */
+  /** A call to the server or broker failed; it will be retried. */
   default void callFailed(Exception why) {}
 }

@@ -1,4 +1,4 @@
-/** What users' programs import: hands tasks to a Carillon server over its HTTP API. */
+/** The Java client: creates tasks and runs workers through the HTTP API. */
 @NullMarked
 package carillon.client;
 

@@ -23,9 +23,9 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 class CarillonTest {
 
-  private record Asked(String line, Headers headers, String body) {}
+  private record Received(String line, Headers headers, String body) {}
 
-  private final BlockingQueue<Asked> asked = new LinkedBlockingQueue<>();
+  private final BlockingQueue<Received> received = new LinkedBlockingQueue<>();
   private volatile int status = 200;
   private volatile String answer = "{\"ok\": true}";
   private HttpServer server;
@@ -39,8 +39,8 @@ class CarillonTest {
         exchange -> {
           String body =
               new String(exchange.getRequestBody().readAllBytes(), StandardCharsets.UTF_8);
-          asked.add(
-              new Asked(
+          received.add(
+              new Received(
                   exchange.getRequestMethod() + " " + exchange.getRequestURI(),
                   exchange.getRequestHeaders(),
                   body));
@@ -63,11 +63,11 @@ class CarillonTest {
     return URI.create("http://127.0.0.1:" + server.getAddress().getPort() + "/");
   }
 
-  private Asked lastAsked() throws InterruptedException {
-    return asked.take();
+  private Received nextRequest() throws InterruptedException {
+    return received.take();
   }
 
-  private CarillonException refused() {
+  private CarillonException failure() {
     return catchThrowableOfType(CarillonException.class, () -> carillon.get("/v1/tasks/1"));
   }
 
@@ -79,38 +79,38 @@ class CarillonTest {
     carillon.patch("/v1/tasks/1", Map.of("priority", 9));
     carillon.delete("/v1/types/t");
 
-    assertThat(lastAsked().line()).isEqualTo("GET /v1/tasks?limit=1");
-    Asked post = lastAsked();
+    assertThat(nextRequest().line()).isEqualTo("GET /v1/tasks?limit=1");
+    Received post = nextRequest();
     assertThat(post.line()).isEqualTo("POST /v1/tasks");
     assertThat(post.body()).isEqualTo("{\"type\":\"t\"}");
     assertThat(post.headers().getFirst("Content-Type")).isEqualTo("application/json");
     assertThat(post.headers().getFirst("Authorization")).isEqualTo("Bearer secret");
     assertThat(post.headers().getFirst("Carillon-Tenant")).isNull();
-    assertThat(lastAsked().line()).isEqualTo("PUT /v1/types/t");
-    assertThat(lastAsked().body()).isEqualTo("{\"priority\":9}");
-    assertThat(lastAsked().line()).isEqualTo("DELETE /v1/types/t");
+    assertThat(nextRequest().line()).isEqualTo("PUT /v1/types/t");
+    assertThat(nextRequest().body()).isEqualTo("{\"priority\":9}");
+    assertThat(nextRequest().line()).isEqualTo("DELETE /v1/types/t");
   }
 
   @Test
   void a_post_without_a_body_sends_none() throws InterruptedException {
     carillon.post("/v1/tasks/1/run", null);
 
-    Asked post = lastAsked();
+    Received post = nextRequest();
     assertThat(post.body()).isEmpty();
     assertThat(post.headers().getFirst("Content-Type")).isNull();
   }
 
   @Test
-  void the_tenant_and_the_idempotency_key_travel_as_headers() throws InterruptedException {
+  void the_tenant_and_the_idempotency_key_are_headers() throws InterruptedException {
     carillon.withTenant("other").post("/v1/tasks", Map.of(), "once");
 
-    Asked post = lastAsked();
+    Received post = nextRequest();
     assertThat(post.headers().getFirst("Carillon-Tenant")).isEqualTo("other");
     assertThat(post.headers().getFirst("Idempotency-Key")).isEqualTo("once");
   }
 
   @Test
-  void answers_are_json_or_nothing_or_text() {
+  void responses_are_json_empty_or_text() {
     assertThat(carillon.get("/").path("ok").asBoolean()).isTrue();
 
     answer = "";
@@ -130,7 +130,7 @@ class CarillonTest {
         "{\"title\": \"Invalid\", \"detail\": \"the task is invalid\", \"code\": \"invalid\","
             + " \"errors\": [{\"pointer\": \"/delay\", \"message\": \"is not a duration\"}]}";
 
-    CarillonException e = refused();
+    CarillonException e = failure();
 
     assertThat(e.status()).isEqualTo(422);
     assertThat(e.code()).isEqualTo("invalid");
@@ -141,7 +141,7 @@ class CarillonTest {
   }
 
   @Test
-  void only_the_mistake_that_the_detail_quotes_is_not_said_again() {
+  void an_error_in_the_detail_is_not_repeated() {
     status = 422;
     answer =
         "{\"detail\": \"/b/a: is required, and 2 more\", \"code\": \"required_field\", \"errors\":"
@@ -149,55 +149,55 @@ class CarillonTest {
             + " {\"pointer\": \"/b/a\", \"message\": \"is required\"},"
             + " {\"pointer\": \"/c\", \"message\": \"is required\"}]}";
 
-    assertThat(refused())
+    assertThat(failure())
         .hasMessage("/b/a: is required, and 2 more; /a is required; /c is required");
   }
 
   @ParameterizedTest
   @ValueSource(strings = {"", "<html>", "[]", "{}", "\"x\"", "{\"errors\": 1}"})
-  void an_error_without_a_problem_document_still_says_what(String body) {
+  void an_error_without_a_problem_document_has_its_status(String body) {
     status = 502;
     answer = body;
 
-    CarillonException e = refused();
+    CarillonException e = failure();
 
     assertThat(e.status()).isEqualTo(502);
     assertThat(e.code()).isEqualTo("http-502");
-    assertThat(e).hasMessage("the server answered 502");
+    assertThat(e).hasMessage("HTTP 502");
   }
 
   @Test
   void redirects_are_not_followed() {
     status = 302;
 
-    assertThat(refused().status()).isEqualTo(302);
+    assertThat(failure().status()).isEqualTo(302);
   }
 
   @Test
-  void a_server_that_is_not_there_is_no_answer() {
+  void an_unreachable_server_is_reported() {
     server.stop(0);
 
-    CarillonException e = refused();
+    CarillonException e = failure();
 
     assertThat(e.status()).isEqualTo(CarillonException.NO_ANSWER);
     assertThat(e.code()).isEqualTo("no-answer");
-    assertThat(e).hasMessageStartingWith("no answer from http://127.0.0.1:");
+    assertThat(e).hasMessageStartingWith("cannot connect to http://127.0.0.1:");
   }
 
   @Test
-  void a_key_is_sent_without_space_around_it_and_never_shown() throws InterruptedException {
+  void a_key_is_stripped_and_never_shown() throws InterruptedException {
     try (Carillon fromFile = Carillon.connect(url(), "secret\n")) {
       fromFile.get("/");
     }
 
-    assertThat(lastAsked().headers().getFirst("Authorization")).isEqualTo("Bearer secret");
+    assertThat(nextRequest().headers().getFirst("Authorization")).isEqualTo("Bearer secret");
     assertThatThrownBy(() -> Carillon.connect(url(), "very\nsecret"))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageNotContaining("very");
   }
 
   @Test
-  void a_lease_is_one_that_the_server_takes() {
+  void a_lease_longer_than_the_server_allows_is_rejected() {
     WorkerBuilder worker = carillon.worker("w").lease(Duration.ofHours(24));
 
     assertThatThrownBy(() -> worker.lease(Duration.ofHours(25)))
@@ -207,7 +207,7 @@ class CarillonTest {
   @ParameterizedTest
   @ValueSource(
       strings = {"ftp://x", "localhost:8080", "/x", "http:///x", "http://x?y", "http://x#y"})
-  void only_web_addresses_can_be_connected_to(String url) {
+  void only_http_and_https_urls_are_accepted(String url) {
     assertThatThrownBy(() -> Carillon.connect(URI.create(url), "k"))
         .isInstanceOf(IllegalArgumentException.class);
   }

@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import tools.jackson.databind.node.JsonNodeFactory;
 
-/** The desk of a worker whose handlers have one thread, as where there are no virtual ones. */
+/** With one thread for handlers, as without virtual threads. */
 @Timeout(30)
 class HeldTasksTest {
 
@@ -28,14 +28,14 @@ class HeldTasksTest {
     carillon.close();
   }
 
-  private HeldTasks desk(PlainHandler handler, WorkerListener listener) {
+  private HeldTasks heldTasks(PlainHandler handler, WorkerListener listener) {
     var settings =
         new Worker.Settings(
             "w", Map.of("t", handler), 1, 1, Duration.ofSeconds(30), Duration.ZERO, false);
     return new HeldTasks(
         carillon,
         settings,
-        new QuietListener(listener),
+        new SafeListener(listener),
         thread,
         Threads.unbounded("carillon-w-cancel-"));
   }
@@ -56,12 +56,12 @@ class HeldTasksTest {
   }
 
   @Test
-  void a_handler_that_waits_for_its_cancel_hears_of_it() {
+  void a_handler_that_waits_for_its_cancel_is_notified() {
     CountDownLatch begun = new CountDownLatch(1);
     CountDownLatch cancelled = new CountDownLatch(1);
     CompletableFuture<TaskSource.Ending> ended = new CompletableFuture<>();
-    HeldTasks desk =
-        desk(
+    HeldTasks tasks =
+        heldTasks(
             context -> {
               context.onCancel(cancelled::countDown);
               begun.countDown();
@@ -69,34 +69,34 @@ class HeldTasksTest {
               return null;
             },
             new WorkerListener() {});
-    desk.accept(task(), ended::complete);
+    tasks.accept(task(), ended::complete);
 
     assertThat(begun).satisfies(CountDownLatch::await);
-    desk.held().forEach(desk::cancelled);
+    tasks.held().forEach(tasks::cancelled);
 
     assertThat(ended.join()).isEqualTo(TaskSource.Ending.DONE);
   }
 
   @Test
-  void an_error_of_the_listener_loses_no_task() {
+  void a_listener_that_throws_loses_no_task() {
     CompletableFuture<TaskSource.Ending> ended = new CompletableFuture<>();
-    HeldTasks desk =
-        desk(
+    HeldTasks tasks =
+        heldTasks(
             context -> null,
             new WorkerListener() {
               @Override
               public void claimed(ClaimedTask task) {
-                throw new AssertionError("of the listener");
+                throw new AssertionError("listener failed");
               }
 
               @Override
               public void ended(ClaimedTask task, Result result, Duration took) {
-                throw new AssertionError("of the listener");
+                throw new AssertionError("listener failed");
               }
             });
-    desk.accept(task(), ended::complete);
+    tasks.accept(task(), ended::complete);
 
     assertThat(ended.join()).isEqualTo(TaskSource.Ending.DONE);
-    assertThat(desk.held()).isEmpty();
+    assertThat(tasks.held()).isEmpty();
   }
 }

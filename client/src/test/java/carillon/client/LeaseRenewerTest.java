@@ -23,7 +23,6 @@ import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 import tools.jackson.databind.node.JsonNodeFactory;
 
-/** How leases are renewed with what handlers say. */
 @Timeout(30)
 class LeaseRenewerTest {
 
@@ -32,7 +31,7 @@ class LeaseRenewerTest {
 
   private final BlockingQueue<String> bodies = new LinkedBlockingQueue<>();
   private final List<HeldTask> held = new ArrayList<>();
-  private volatile boolean refusesProgress;
+  private volatile boolean rejectsProgress;
   private HttpServer server;
   private Carillon carillon;
 
@@ -44,11 +43,11 @@ class LeaseRenewerTest {
         exchange -> {
           byte[] body = exchange.getRequestBody().readAllBytes();
           String text = new String(body, StandardCharsets.UTF_8);
-          boolean isRefused =
-              body.length > 1 << 20 || (refusesProgress && text.contains("progress"));
-          byte[] answer = (isRefused ? "{}" : renewed(text)).getBytes(StandardCharsets.UTF_8);
-          exchange.sendResponseHeaders(isRefused ? 422 : 200, answer.length);
-          exchange.getResponseBody().write(answer);
+          boolean isRejected =
+              body.length > 1 << 20 || (rejectsProgress && text.contains("progress"));
+          byte[] response = (isRejected ? "{}" : renewed(text)).getBytes(StandardCharsets.UTF_8);
+          exchange.sendResponseHeaders(isRejected ? 422 : 200, response.length);
+          exchange.getResponseBody().write(response);
           exchange.close();
           bodies.add(text);
         });
@@ -92,13 +91,13 @@ class LeaseRenewerTest {
     }
   }
 
-  private LeaseRenewer keeper() {
+  private LeaseRenewer startRenewer() {
     var settings = new Worker.Settings("w", Map.of(), 1, 1, LEASE, Duration.ZERO, false);
     return new LeaseRenewer(
         carillon,
         settings,
         () -> held,
-        new LeaseRenewer.Finder() {
+        new LeaseRenewer.Observer() {
           @Override
           public void cancelled(HeldTask one) {}
 
@@ -114,29 +113,28 @@ class LeaseRenewerTest {
   }
 
   @Test
-  void long_progress_of_many_tasks_goes_in_several_requests_that_the_server_takes()
-      throws InterruptedException {
+  void long_progress_texts_are_split_into_several_requests() throws InterruptedException {
     hold(500, "\u20ac".repeat(4096));
-    LeaseRenewer keeper = keeper();
+    LeaseRenewer renewer = startRenewer();
 
     int renewed = 0;
     while (renewed < held.size()) {
       assertThat(bodies.peek() == null ? "" : bodies.peek()).hasSizeLessThan(300_000);
       renewed += takeLeases();
     }
-    keeper.close();
+    renewer.close();
 
     assertThat(renewed).isEqualTo(500);
   }
 
   @Test
-  void progress_that_is_refused_costs_no_lease() throws InterruptedException {
-    refusesProgress = true;
+  void a_rejected_progress_text_loses_no_lease() throws InterruptedException {
+    rejectsProgress = true;
     hold(3, "half");
-    LeaseRenewer keeper = keeper();
+    LeaseRenewer renewer = startRenewer();
 
     assertThat(bodies.take()).contains("half");
     assertThat(bodies.take()).doesNotContain("half").contains("token");
-    keeper.close();
+    renewer.close();
   }
 }

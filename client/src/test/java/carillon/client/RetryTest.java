@@ -21,12 +21,11 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Which calls are repeated, and how. */
 class RetryTest {
 
   private static final UUID ID = UUID.fromString("01920000-0000-7000-8000-000000000001");
 
-  /** No answer at all. */
+  /** Close the connection without a response. */
   private static final int NONE = 0;
 
   private final Queue<String> keys = new ConcurrentLinkedQueue<>();
@@ -70,7 +69,7 @@ class RetryTest {
   }
 
   @Test
-  void what_may_have_taken_effect_is_repeated_under_the_same_key() {
+  void a_call_that_may_have_taken_effect_is_repeated_with_its_key() {
     statuses = List.of(NONE, 503, 429, 502).iterator();
 
     CreatedTask created = carillon.enqueue(NewTask.of("t"));
@@ -81,7 +80,7 @@ class RetryTest {
   }
 
   @Test
-  void a_first_call_that_still_runs_is_waited_for() {
+  void a_repeated_call_waits_for_the_first_one() {
     statuses = List.of(409).iterator();
     problem = "{\"code\":\"idempotency_pending\"}";
 
@@ -91,19 +90,19 @@ class RetryTest {
 
   @ParameterizedTest
   @ValueSource(ints = {400, 401, 403, 409, 413, 422, 500})
-  void what_would_fail_again_is_thrown_at_once(int status) {
+  void a_permanent_error_is_thrown_immediately(int status) {
     statuses = List.of(status).iterator();
 
-    CarillonException refused =
+    CarillonException rejected =
         catchThrowableOfType(CarillonException.class, () -> carillon.enqueue(NewTask.of("t")));
 
-    assertThat(refused.status()).isEqualTo(status);
+    assertThat(rejected.status()).isEqualTo(status);
     assertThat(keys).hasSize(1);
   }
 
   @Test
-  void in_the_end_the_last_answer_is_thrown() {
-    carillon.enqueue(NewTask.of("first")); // which is slow on a busy machine
+  void the_last_error_is_thrown_after_the_limit() {
+    carillon.enqueue(NewTask.of("first")); // the first call is slow on a busy machine
     keys.clear();
     statuses = Stream.generate(() -> 503).iterator();
     Carillon hasty = carillon.withRetryFor(Duration.ofSeconds(2));
@@ -117,7 +116,7 @@ class RetryTest {
   }
 
   @Test
-  void a_schedule_that_is_gone_after_a_call_without_an_answer_was_removed_by_it() {
+  void a_schedule_missing_after_a_delete_without_a_response_was_deleted() {
     statuses = List.of(NONE, 404, 404).iterator();
 
     assertThat(carillon.deleteSchedule("s")).isTrue();
@@ -125,7 +124,7 @@ class RetryTest {
   }
 
   @Test
-  void an_interrupt_ends_it_and_is_kept() {
+  void an_interrupt_stops_retries_and_is_restored() {
     Thread.currentThread().interrupt();
 
     CarillonException interrupted =
@@ -137,7 +136,7 @@ class RetryTest {
   }
 
   @Test
-  void closing_waits_for_what_is_created_in_the_background() {
+  void close_waits_for_tasks_created_in_the_background() {
     var created =
         Stream.generate(() -> carillon.enqueueAsync(NewTask.of("t").idempotencyKey("k")))
             .limit(20)

@@ -16,7 +16,7 @@ import org.springframework.web.bind.annotation.PostMapping;
 import org.springframework.web.bind.annotation.RequestBody;
 import org.springframework.web.bind.annotation.RestController;
 
-/** A web application that takes orders and confirms each of them a moment later. */
+/** A web application that accepts orders and confirms each of them a moment later. */
 @SpringBootApplication
 public class Shop {
 
@@ -24,20 +24,19 @@ public class Shop {
     SpringApplication.run(Shop.class, args);
   }
 
-  /** What is ordered; the payload of the task too. */
+  /** An order, and the payload of its task. */
   public record Order(int number, String email) {}
 
-  /** Takes orders. */
   @RestController
   public static class Orders {
 
-    private final Carillon carillon; // made by the starter from carillon.url and carillon.key
+    private final Carillon carillon; // configured by the starter from carillon.url and carillon.key
 
     public Orders(Carillon carillon) {
       this.carillon = carillon;
     }
 
-    /** Answers with the id of the task that will confirm the order. */
+    /** Returns the id of the task that will confirm the order. */
     @PostMapping("/orders")
     public UUID order(@RequestBody Order order) {
       return carillon
@@ -50,13 +49,13 @@ public class Shop {
     }
   }
 
-  /** Confirms orders: on this instance of the application, or on another one. */
+  /** Confirms orders, on this or another instance of the application. */
   @Component
   public static class Confirmations {
 
     private static final Logger log = LoggerFactory.getLogger(Confirmations.class);
 
-    /** What it returns is kept as the task's output; if it throws, it is tried again later. */
+    /** The return value is the output of the task. If it throws, the task is retried. */
     @CarillonTask("order.confirmation")
     public Map<String, String> confirm(Order order, TaskContext context) {
       log.info("Order {} confirmed, attempt {}", order.number(), context.attempt());

@@ -12,8 +12,10 @@ import carillon.cli.deadletters.RedriveCommands;
 import carillon.cli.schedules.ScheduleCommands;
 import carillon.cli.tasks.TaskCommands;
 import carillon.client.CarillonException;
+import carillon.model.Suggestion;
 import java.io.PrintWriter;
 import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Set;
@@ -33,7 +35,8 @@ import picocli.CommandLine.UnmatchedArgumentException;
     synopsisSubcommandLabel = "COMMAND",
     footer = {
       "",
-      "Exit status: 0 success; 1 not found, or the current state forbids it; 2 any other error."
+      "Run carillon help COMMAND for the options of a command.",
+      "Exit codes: 0 success, 1 not found or conflict, 2 usage or other error."
     })
 public final class Main {
 
@@ -55,8 +58,9 @@ public final class Main {
     commands.put("dead-letter", () -> DeadLetterCommands.of(console));
     commands.put("redrive", () -> RedriveCommands.of(console));
     commands.put("key", () -> KeyCommands.of(console));
-    commands.put("audit", () -> new CommandLine(new AuditCommand(console)));
+    commands.put("audit", () -> AuditCommand.of(console));
     commands.put("top", () -> new CommandLine(new TopCommand(console)));
+    commands.put("completion", () -> new CommandLine(new CompletionCommand(console)));
   }
 
   public static void main(String[] args) {
@@ -75,9 +79,21 @@ public final class Main {
   }
 
   private int run(String[] args) {
+    return args.length > 0 && args[0].equals("help") ? runHelp(args) : runCommand(args);
+  }
+
+  /** {@code help task list} is {@code task list --help}. */
+  private int runHelp(String[] args) {
+    String[] shifted = Arrays.copyOfRange(args, 1, args.length + 1);
+    shifted[args.length - 1] = "--help";
+    return runCommand(shifted);
+  }
+
+  private int runCommand(String[] args) {
     CommandLine root = new CommandLine(this);
     Supplier<CommandLine> named = args.length == 0 ? null : commands.get(args[0]);
-    if (named != null) { // the annotations of the other commands would only take time
+    // One command starts faster without the annotations of the others; completion needs them all.
+    if (named != null && !args[0].equals("completion")) {
       root.addSubcommand(args[0], named.get());
     } else {
       commands.forEach((name, command) -> root.addSubcommand(name, command.get()));
@@ -110,7 +126,7 @@ public final class Main {
       Set<String> known =
           word.startsWith("-") ? command.optionsMap().keySet() : command.subcommands().keySet();
       String kind = word.startsWith("-") ? "option" : known.isEmpty() ? "argument" : "command";
-      String hint = known.isEmpty() ? "" : "; did you mean " + Text.nearest(word, known) + "?";
+      String hint = Suggestion.hint(word, known);
       return "unknown " + kind + " \"" + word + "\"" + hint;
     }
     return e.getMessage() + "; see " + command.qualifiedName(" ") + " --help";

@@ -22,18 +22,16 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
 /** {@code carillon migrate}: brings the schema forward, or back. */
-@Command(
-    name = "migrate",
-    description = "Bring the database to the newest schema, or to a given one")
+@Command(name = "migrate", description = "Migrate the database schema")
 final class MigrateCommand implements Callable<Integer> {
 
   @Option(
       names = "--to",
       paramLabel = "N",
-      description = "the version to go to, forward or back. Default the newest")
+      description = "target version, up or down. Default: latest")
   private @Nullable Integer to;
 
-  @Option(names = "--dry-run", description = "print the SQL and change nothing")
+  @Option(names = "--dry-run", description = "print the SQL without running it")
   private boolean dryRun;
 
   @Spec private CommandSpec spec = CommandSpec.create();
@@ -80,7 +78,7 @@ final class MigrateCommand implements Callable<Integer> {
     OptionalInt target = to == null ? OptionalInt.empty() : OptionalInt.of(to);
     List<Step> plan = migrations.plan(target);
     if (plan.isEmpty()) {
-      console.out().println("at version " + migrations.current() + "; nothing to do");
+      console.out().println("schema is up to date (version " + migrations.current() + ")");
       return;
     }
     for (Step step : plan) {
@@ -97,6 +95,6 @@ final class MigrateCommand implements Callable<Integer> {
     } catch (StoreException e) {
       throw new CommandFailed(String.valueOf(e.getMessage()));
     }
-    console.out().println("now at version " + migrations.current());
+    console.out().println("migrated to version " + migrations.current());
   }
 }

@@ -5,6 +5,7 @@ import carillon.app.config.Config;
 import carillon.app.config.ConfigOptions;
 import carillon.app.config.Setting;
 import carillon.cli.Console;
+import carillon.model.Durations;
 import java.nio.file.Path;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
@@ -26,8 +27,9 @@ import picocli.CommandLine.Spec;
     description = {
       "Run a node: the API, the dashboard and the engine.",
       "",
-      "Each option is also a variable, --data-dir CARILLON_DATA_DIR, and a key of carillon.yaml,"
-          + " data-dir. Options override variables, and variables override the file."
+      "Every option can also be set as an environment variable (CARILLON_DATA_DIR for --data-dir)"
+          + " or in carillon.yaml (data-dir). Options override variables; variables override the"
+          + " file."
     })
 final class ServerCommand implements Callable<Integer> {
 
@@ -64,7 +66,7 @@ final class ServerCommand implements Callable<Integer> {
       Running running = start.apply(config);
       greet(running, key, config.node().roles().contains(Config.Role.API));
       sayWhatIsOpen(config, running.url().getPort(), log);
-      log.info("started with {}", config);
+      logSettings(config, log);
       started.complete(running);
     } catch (RuntimeException | Error e) { // or the hook would wait for a start that is over
       log.debug("start failed", e);
@@ -73,6 +75,27 @@ final class ServerCommand implements Callable<Integer> {
     }
     new CountDownLatch(1).await(); // the hook ends the program
     return 0;
+  }
+
+  private static void logSettings(Config config, Logger log) {
+    log.info(
+        "configuration node={} roles={} bind={} port={} database={} pooler={} poolSize={}"
+            + " concurrency={} drainTimeout={} retention={} deadLetterTtl={} dataDir={}"
+            + " archiveDir={} allowTargets={}",
+        config.node().id(),
+        config.node().roles(),
+        config.http().bind(),
+        config.http().port(),
+        config.database().isEmbedded() ? "embedded" : config.database().url(),
+        config.database().pooler(),
+        config.database().poolSize(),
+        config.engine().concurrency(),
+        Durations.format(config.engine().drainTimeout()),
+        Durations.format(config.engine().retention()),
+        Durations.format(config.archive().ttl()),
+        config.node().dataDir(),
+        config.archive().directory(),
+        config.access().allowTargets());
   }
 
   /**
@@ -131,7 +154,7 @@ final class ServerCommand implements Callable<Integer> {
 
                 Address    %s/%s
 
-              It runs tasks and shows its health and metrics; the API is on nodes with the role api.
+              This node runs tasks and serves health and metrics. The API is on nodes with the role api.
 
               """
                   .formatted(running, base, metrics));

@@ -2,7 +2,7 @@ package carillon.cli;
 
 import java.util.Locale;
 
-/** Writes numbers and times as short as a person wants them. */
+/** Formats numbers and times briefly, for people. */
 public final class Amounts {
 
   private static final double MINUTE = 60;
@@ -16,10 +16,10 @@ public final class Amounts {
         Locale.ROOT, value < 10 && value != Math.rint(value) ? "%.1f" : "%,.0f", value);
   }
 
-  /** How long something takes. */
+  /** A duration. */
   public static String seconds(double value) {
     if (Math.abs(value) < 0.0005) {
-      return "0ms"; // and not -0ms
+      return "0ms"; // not -0ms
     }
     if (value < 1) {
       return String.format(Locale.ROOT, "%.0fms", value * 1000);
@@ -29,7 +29,7 @@ public final class Amounts {
         : String.format(Locale.ROOT, "%.0fm", value / MINUTE);
   }
 
-  /** How long ago something was, in the largest unit of which there are at least two. */
+  /** An age, in the largest unit of which there are at least two. */
   public static String age(double seconds) {
     if (seconds < 2 * MINUTE) {
       return whole(seconds, "s");
@@ -40,7 +40,7 @@ public final class Amounts {
     return seconds < 2 * DAY ? whole(seconds / HOUR, "h") : whole(seconds / DAY, "d");
   }
 
-  /** A difference, with its sign if it has one. */
+  /** A time difference with its sign. */
   public static String offset(double seconds) {
     String size = seconds(Math.abs(seconds));
     return size.equals("0ms") ? size : (seconds < 0 ? "-" : "+") + size;

@@ -5,19 +5,15 @@ import java.io.IOException;
 import java.net.URLEncoder;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.concurrent.Callable;
-import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import tools.jackson.core.JacksonException;
 import tools.jackson.core.StreamReadFeature;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
-import tools.jackson.databind.node.ObjectNode;
 
-/** A command that is one call of the API. */
+/** A command that calls the API and shows the response. */
 public abstract class ApiCommand implements Callable<Integer> {
 
   public static final JsonMapper JSON =
@@ -25,7 +21,7 @@ public abstract class ApiCommand implements Callable<Integer> {
 
   @Mixin public final Connection connection = new Connection();
 
-  @Option(names = "--json", description = "print the answer as it came")
+  @Option(names = "--json", description = "output raw JSON")
   private boolean json;
 
   public final Console console;
@@ -34,68 +30,33 @@ public abstract class ApiCommand implements Callable<Integer> {
     this.console = console;
   }
 
-  /** Makes the call. */
-  protected abstract JsonNode ask(Carillon carillon);
+  /** Calls the API. */
+  protected abstract JsonNode request(Carillon carillon);
 
-  /** Shows the answer to a person. */
-  public void show(JsonNode answer) {
-    new Table(console).object(answer);
-  }
+  /** Prints the response for people. */
+  public abstract void show(JsonNode response);
 
   @Override
   public final Integer call() {
     try (Carillon carillon = connection.open(console)) {
-      JsonNode answer = ask(carillon);
+      JsonNode response = request(carillon);
       if (json) {
-        console.out().println(answer.isMissingNode() ? "{}" : answer.toString());
-      } else if (answer.isMissingNode() || answer.isEmpty()) {
+        console.out().println(response.isMissingNode() ? "{}" : response.toString());
+      } else if (response.isMissingNode() || response.isEmpty()) {
         console.out().println("done");
       } else {
-        show(answer);
+        show(response);
       }
       return 0;
     }
   }
 
-  /** A path in which each part that is a name or an id is made harmless. */
-  public static String path(String prefix, String name, String suffix) {
-    return prefix + encoded(name) + suffix;
-  }
-
-  /** Adds the parameters that have a value; given as name, value, name, value. */
-  public static String query(String path, @Nullable Object... namesAndValues) {
-    List<String> parameters = new ArrayList<>();
-    for (int i = 0; i < namesAndValues.length; i += 2) {
-      Object value = namesAndValues[i + 1];
-      if (value != null) {
-        parameters.add(namesAndValues[i] + "=" + encoded(value.toString()));
-      }
-    }
-    return parameters.isEmpty() ? path : path + "?" + String.join("&", parameters);
-  }
-
-  private static String encoded(String text) {
+  /** Percent-encodes a value for a path or a query. */
+  public static String encoded(String text) {
     return URLEncoder.encode(text, StandardCharsets.UTF_8).replace("+", "%20");
   }
 
-  /** Sets the field if there is a value. */
-  public static void set(ObjectNode object, String field, @Nullable Object value) {
-    if (value != null) {
-      object.set(field, JSON.valueToTree(value));
-    }
-  }
-
-  /** The target that calls a URL, if there is one. */
-  protected static @Nullable ObjectNode callback(@Nullable String url) {
-    if (url == null) {
-      return null;
-    }
-    ObjectNode target = JSON.createObjectNode();
-    target.putObject("http").put("url", url);
-    return target;
-  }
-
-  /** Reads JSON that is given itself, as {@code @file}, or as {@code -} for standard input. */
+  /** Reads JSON from an option: the text itself, {@code @file}, or {@code -} for standard input. */
   protected JsonNode readJson(String option, String given) {
     String text = given;
     try {
@@ -106,7 +67,7 @@ public abstract class ApiCommand implements Callable<Integer> {
       }
       JsonNode value = JSON.readTree(text);
       if (value.isMissingNode()) {
-        throw new CommandFailed(option + " is empty");
+        throw new CommandFailed(option + " must not be empty");
       }
       return value;
     } catch (IOException e) {

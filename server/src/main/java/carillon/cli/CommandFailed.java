@@ -5,7 +5,7 @@ import java.nio.file.AccessDeniedException;
 import java.nio.file.FileSystemException;
 import java.nio.file.NoSuchFileException;
 
-/** Ends the program with one line on stderr; its message is that line. */
+/** Ends the program with its message as one line on stderr. */
 public final class CommandFailed extends RuntimeException {
 
   private static final long serialVersionUID = 1;
@@ -14,10 +14,7 @@ public final class CommandFailed extends RuntimeException {
     super(line);
   }
 
-  /**
-   * What to tell a person about a failed file operation, without the path that the caller names
-   * anyway.
-   */
+  /** The reason of a failed file operation, without the path, which the caller names. */
   public static String reason(IOException e) {
     return switch (e) {
       case NoSuchFileException _ -> "no such file";

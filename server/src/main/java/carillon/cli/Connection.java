@@ -9,7 +9,7 @@ import java.nio.file.Path;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 
-/** The options by which a command finds its server, and the key to it. */
+/** The options for the server, the API key and the tenant. */
 public final class Connection {
 
   private static final String DEFAULT_URL = "http://127.0.0.1:8080";
@@ -17,7 +17,7 @@ public final class Connection {
   @Option(
       names = "--url",
       paramLabel = "URL",
-      description = "the server. Variable CARILLON_URL, default " + DEFAULT_URL)
+      description = "server URL (env CARILLON_URL). Default: " + DEFAULT_URL)
   private @Nullable String url;
 
   // Not --key, which is the business key of a task.
@@ -25,26 +25,27 @@ public final class Connection {
       names = "--api-key",
       paramLabel = "KEY",
       description =
-          "the API key. Variable CARILLON_KEY, default the admin key in the data directory, which"
+          "API key (env CARILLON_KEY). Default: the admin key in the data directory, which"
               + " is sent to this machine only")
   private @Nullable String key;
 
   @Option(
       names = "--api-key-file",
       paramLabel = "FILE",
-      description = "a file that holds the API key. Variable CARILLON_KEY_FILE")
+      description = "file containing the API key (env CARILLON_KEY_FILE)")
   private @Nullable String keyFile;
 
   @Option(
       names = "--data-dir",
       paramLabel = "DIR",
-      description = "where the admin key is looked for. Variable CARILLON_DATA_DIR, default ./data")
+      description =
+          "directory that contains the admin key (env CARILLON_DATA_DIR). Default: ./data")
   private @Nullable String dataDir;
 
   @Option(
       names = "--tenant",
       paramLabel = "NAME",
-      description = "act on this tenant; needs an admin key. Variable CARILLON_TENANT")
+      description = "tenant to act on; requires an admin key (env CARILLON_TENANT)")
   private @Nullable String tenant;
 
   public Carillon open(Console console) {
@@ -60,13 +61,13 @@ public final class Connection {
     return name == null ? carillon : carillon.withTenant(name);
   }
 
-  /** The tenant that is asked for; null where the key decides. */
+  /** The tenant to act on; null for the tenant of the key. */
   public @Nullable String tenant(Console console) {
-    return given(tenant, console, "CARILLON_TENANT");
+    return value(tenant, console, "CARILLON_TENANT");
   }
 
   public String url(Console console) {
-    String given = given(url, console, "CARILLON_URL");
+    String given = value(url, console, "CARILLON_URL");
     return given == null ? DEFAULT_URL : given;
   }
 
@@ -75,13 +76,13 @@ public final class Connection {
       console
           .err()
           .println(
-              "warning: the API key goes to "
+              "warning: the API key is sent to "
                   + Text.visible(String.valueOf(server.getHost()))
                   + " unencrypted; use https");
     }
   }
 
-  /** A literal loopback address, or the one name that always means it. */
+  /** A literal loopback address, or {@code localhost}. */
   private static boolean isThisMachine(URI server) {
     String host = server.getHost();
     if (host == null) {
@@ -94,7 +95,7 @@ public final class Connection {
     try {
       return InetAddress.ofLiteral(bare).isLoopbackAddress();
     } catch (IllegalArgumentException _) {
-      return false; // a name, which may mean another machine tomorrow
+      return false; // a host name may resolve to another machine
     }
   }
 
@@ -105,33 +106,33 @@ public final class Connection {
     if (keyFile != null) {
       return read(console.directory().resolve(keyFile));
     }
-    String variable = given(null, console, "CARILLON_KEY");
+    String variable = value(null, console, "CARILLON_KEY");
     if (variable != null) {
       return checked(variable);
     }
-    String variableFile = given(null, console, "CARILLON_KEY_FILE");
+    String variableFile = value(null, console, "CARILLON_KEY_FILE");
     if (variableFile != null) {
       return read(console.directory().resolve(variableFile));
     }
-    String directory = given(dataDir, console, "CARILLON_DATA_DIR");
-    Path kept =
+    String directory = value(dataDir, console, "CARILLON_DATA_DIR");
+    Path adminKey =
         console.directory().resolve(directory == null ? "data" : directory).resolve("admin-key");
-    if (!Files.exists(kept)) {
+    if (!Files.exists(adminKey)) {
       throw new CommandFailed(
-          "no API key: give --api-key-file, --api-key or CARILLON_KEY; there is none in " + kept);
+          "no API key. Set CARILLON_KEY or --api-key-file (not found in " + adminKey + ")");
     }
     if (!isThisMachine(server)) {
       throw new CommandFailed(
           "no API key for "
               + Text.visible(server.toString())
               + ": the admin key in "
-              + kept
-              + " is sent to this machine only; give --api-key-file, --api-key or CARILLON_KEY");
+              + adminKey
+              + " is sent to this machine only. Set CARILLON_KEY or --api-key-file");
     }
-    return read(kept);
+    return read(adminKey);
   }
 
-  private static @Nullable String given(@Nullable String option, Console console, String variable) {
+  private static @Nullable String value(@Nullable String option, Console console, String variable) {
     String value = option == null ? console.environment().get(variable) : option;
     return value == null || value.isEmpty() ? null : value;
   }
@@ -140,15 +141,14 @@ public final class Connection {
     try {
       return checked(Files.readString(file).strip());
     } catch (IOException e) {
-      throw new CommandFailed(
-          "the key file " + file + " cannot be read: " + CommandFailed.reason(e));
+      throw new CommandFailed("cannot read the key file " + file + ": " + CommandFailed.reason(e));
     }
   }
 
-  /** What cannot stand in a header would otherwise be shown, key and all, by whoever refuses it. */
+  /** The HTTP client would reject an invalid header value with a message that shows the key. */
   private static String checked(String key) {
     if (key.isEmpty() || !key.chars().allMatch(c -> c > ' ' && c < 0x7f)) {
-      throw new CommandFailed("the API key must be visible ASCII characters");
+      throw new CommandFailed("the API key must consist of visible ASCII characters");
     }
     return key;
   }

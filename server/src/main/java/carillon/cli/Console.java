@@ -5,13 +5,14 @@ import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.Map;
+import java.util.Scanner;
 
 /**
- * Where a command runs: its streams, variables and directory. A value, so that tests run commands
- * in their own process.
+ * The streams, environment and directory of a command. A value, so that tests can run commands
+ * in-process.
  *
- * @param directory the working directory, which relative paths start from
- * @param isTerminal true if a person is looking
+ * @param directory the working directory
+ * @param isTerminal whether input and output are a terminal
  */
 public record Console(
     PrintStream out,
@@ -21,7 +22,7 @@ public record Console(
     Path directory,
     boolean isTerminal) {
 
-  /** The colours we use, as ANSI numbers. */
+  /** ANSI colours. */
   public enum Colour {
     BOLD(1),
     FAINT(2),
@@ -37,7 +38,7 @@ public record Console(
     }
   }
 
-  /** The one this process was started with. */
+  /** The console of this process. */
   @SuppressWarnings("SystemConsoleNull") // JDK 22 to 24 never returned null; 25 does again
   public static Console system() {
     java.io.Console terminal = System.console();
@@ -50,17 +51,28 @@ public record Console(
         terminal != null && terminal.isTerminal());
   }
 
-  /** See no-color.org. */
-  public boolean hasColours() {
-    return obeys() && environment.getOrDefault("NO_COLOR", "").isEmpty();
+  /** Asks for confirmation on a terminal; returns true elsewhere. */
+  public boolean confirms(String question) {
+    if (!isTerminal) {
+      return true;
+    }
+    err.print(question + " [y/N] ");
+    err.flush();
+    Scanner scanner = new Scanner(in, StandardCharsets.UTF_8);
+    String answer = scanner.hasNextLine() ? scanner.nextLine().strip() : "";
+    return answer.equalsIgnoreCase("y") || answer.equalsIgnoreCase("yes");
   }
 
-  /** Whether it is a terminal that can be told where and how to write. */
-  public boolean obeys() {
+  /** See no-color.org. */
+  public boolean hasColours() {
+    return isAnsiTerminal() && environment.getOrDefault("NO_COLOR", "").isEmpty();
+  }
+
+  /** Whether this is a terminal that understands control sequences. */
+  public boolean isAnsiTerminal() {
     return isTerminal && !environment.getOrDefault("TERM", "").equals("dumb");
   }
 
-  /** Bold where that can be shown. */
   public String bold(String text) {
     return coloured(Colour.BOLD, text);
   }

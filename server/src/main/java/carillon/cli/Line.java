@@ -4,13 +4,13 @@ import carillon.cli.Console.Colour;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** One line of a page, in pieces that may have a colour each. */
+/** One line of a page, in pieces with a colour each. */
 public record Line(List<Piece> pieces) {
 
   private static final int NAME_WIDTH = 10;
-  private static final String CUT = "…";
+  private static final String ELLIPSIS = "…";
 
-  /** Text that is visible as it stands. */
+  /** Text without control characters. */
   public record Piece(String text, @Nullable Colour colour) {}
 
   public Line {
@@ -21,7 +21,7 @@ public record Line(List<Piece> pieces) {
     return new Line(List.of(pieces));
   }
 
-  /** Something with its name before it. */
+  /** A value with its name before it. */
   public static Line of(String name, String value) {
     return of(name, value, null);
   }
@@ -34,7 +34,7 @@ public record Line(List<Piece> pieces) {
 
   public static final Line EMPTY = of();
 
-  /** For this console, cut where the screen ends. */
+  /** Renders the line for a console, truncated to its width. */
   public String print(Console console, int width) {
     StringBuilder line = new StringBuilder();
     int length = pieces.stream().mapToInt(piece -> piece.text().length()).sum();
@@ -46,6 +46,6 @@ public record Line(List<Piece> pieces) {
         line.append(piece.colour() == null ? text : console.coloured(piece.colour(), text));
       }
     }
-    return length <= width ? line.toString().stripTrailing() : line.append(CUT).toString();
+    return length <= width ? line.toString().stripTrailing() : line.append(ELLIPSIS).toString();
   }
 }

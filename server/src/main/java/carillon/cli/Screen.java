@@ -9,7 +9,7 @@ import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
-/** A terminal on which one page replaces the other until somebody presses q. */
+/** A terminal that shows one page after the other until the user presses q. */
 public final class Screen implements AutoCloseable {
 
   private static final String CLEAR = "\033[2J";
@@ -21,44 +21,44 @@ public final class Screen implements AutoCloseable {
   private static final int LINES = 24;
 
   private final Console console;
-  private final @Nullable String before;
-  private final Thread leaving = new Thread(this::restore);
+  private final @Nullable String savedSettings;
+  private final Thread shutdownHook = new Thread(this::restore);
 
-  private Screen(Console console, @Nullable String before) {
+  private Screen(Console console, @Nullable String savedSettings) {
     this.console = console;
-    this.before = before;
+    this.savedSettings = savedSettings;
   }
 
-  /** Keys are read at once from here on, where the terminal can be told so. */
+  /** Clears the terminal and turns off line buffering of its keyboard, if it can. */
   public static Screen open(Console console) {
-    String before = stty(console, "-g").orElse(null);
-    Screen screen = new Screen(console, before);
-    if (before != null) {
-      Runtime.getRuntime().addShutdownHook(screen.leaving); // also on Ctrl-C
+    String savedSettings = stty(console, "-g").orElse(null);
+    Screen screen = new Screen(console, savedSettings);
+    if (savedSettings != null) {
+      Runtime.getRuntime().addShutdownHook(screen.shutdownHook); // also on Ctrl-C
       stty(console, "-icanon", "-echo", "min", "1");
     }
     console.out().print(CLEAR);
     return screen;
   }
 
-  /** How much fits. */
+  /** The size of a terminal. */
   public record Size(int lines, int columns) {}
 
-  /** Asked again each time: people drag windows. */
+  /** Reads the current size, because windows are resized. */
   public static Size size(Console console) {
-    String[] told = stty(console, "size").orElse("").split(" ", -1);
-    return told.length == 2
-        ? new Size(number(told[0], LINES), number(told[1], COLUMNS))
+    String[] size = stty(console, "size").orElse("").split(" ", -1);
+    return size.length == 2
+        ? new Size(number(size[0], LINES), number(size[1], COLUMNS))
         : new Size(
             number(console.environment().getOrDefault("LINES", ""), LINES),
             number(console.environment().getOrDefault("COLUMNS", ""), COLUMNS));
   }
 
-  private static int number(String text, int other) {
-    return text.matches("[1-9][0-9]{0,3}") ? Integer.parseInt(text) : other;
+  private static int number(String text, int fallback) {
+    return text.matches("[1-9][0-9]{0,3}") ? Integer.parseInt(text) : fallback;
   }
 
-  /** In place of what was there; lines that are already in place do not flicker. */
+  /** Replaces the page without clearing it first, so that it does not flicker. */
   public void show(List<String> lines) {
     StringBuilder page = new StringBuilder(TO_START);
     lines.forEach(line -> page.append(line).append(END_OF_LINE));
@@ -66,8 +66,8 @@ public final class Screen implements AutoCloseable {
     console.out().flush();
   }
 
-  /** Waits, and says whether somebody wants to leave meanwhile. */
-  public boolean isLeft(Duration pause) throws InterruptedException {
+  /** Waits, and returns true as soon as the user presses q. */
+  public boolean isQuitWithin(Duration pause) throws InterruptedException {
     long end = System.nanoTime() + pause.toNanos();
     while (true) {
       if (isQuitPressed()) {
@@ -90,25 +90,25 @@ public final class Screen implements AutoCloseable {
         }
       }
     } catch (IOException _) {
-      // no keyboard: Ctrl-C is left
+      // no keyboard: only Ctrl-C remains
     }
     return false;
   }
 
   @Override
   public void close() {
-    if (before != null && Runtime.getRuntime().removeShutdownHook(leaving)) {
+    if (savedSettings != null && Runtime.getRuntime().removeShutdownHook(shutdownHook)) {
       restore();
     }
   }
 
   private void restore() {
-    if (before != null) {
-      stty(console, before);
+    if (savedSettings != null) {
+      stty(console, savedSettings);
     }
   }
 
-  /** Only for the terminal that this process was started on. */
+  /** Runs stty, only for the terminal of this process. */
   private static Optional<String> stty(Console console, String... arguments) {
     if (!console.in().equals(System.in)) {
       return Optional.empty();
@@ -121,13 +121,13 @@ public final class Screen implements AutoCloseable {
               .redirectInput(ProcessBuilder.Redirect.INHERIT)
               .redirectError(ProcessBuilder.Redirect.DISCARD)
               .start();
-      String told =
+      String output =
           new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8).strip();
       return process.waitFor(1, TimeUnit.SECONDS) && process.exitValue() == 0
-          ? Optional.of(told)
+          ? Optional.of(output)
           : Optional.empty();
     } catch (IOException _) {
-      return Optional.empty(); // not on this system
+      return Optional.empty(); // no stty on this system
     } catch (InterruptedException _) {
       Thread.currentThread().interrupt();
       return Optional.empty();

@@ -1,19 +1,40 @@
 package carillon.cli;
 
 import carillon.cli.Console.Colour;
+import carillon.model.Durations;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.Set;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import tools.jackson.databind.JsonNode;
 
-/** Prints JSON for people: a list as aligned columns, an object as aligned lines. */
+/** Prints JSON for people: a list as columns, an object as lines. */
 public final class Table {
 
-  private static final int WIDEST_CELL = 60;
+  private static final int MAX_CELL_WIDTH = 60;
 
-  /** This column stands last, and half of what it says would say nothing. */
-  private static final String SENTENCE = "note";
+  /** The last column, a sentence that is never truncated. */
+  private static final String NOTE = "note";
+
+  private static final Set<String> DURATIONS =
+      Set.of(
+          "base",
+          "catchUpWindow",
+          "duration",
+          "every",
+          "jitter",
+          "lag",
+          "leaseTimeout",
+          "max",
+          "maxAge",
+          "schedule",
+          "timeout",
+          "ttl");
+
+  private static final Set<String> TARGETS = Set.of("target", "onComplete", "onDead");
+  private static final Set<String> SETTINGS = Set.of("dst", "retry");
 
   private static final Pattern CAMEL = Pattern.compile("(?<=[a-z])(?=[A-Z])");
 
@@ -23,29 +44,29 @@ public final class Table {
     this.console = console;
   }
 
-  /** The {@code items} of a list answer, and how to get more of them. */
-  public void list(JsonNode answer, String... columns) {
-    String cursor = answer.path("nextCursor").asString("");
-    if (answer.path("items").isEmpty() && !cursor.isEmpty()) {
-      console.out().println("none so far");
+  /** Prints the {@code items} of a response and the cursor of the next page. */
+  public void list(JsonNode response, String... columns) {
+    String cursor = response.path("nextCursor").asString("");
+    if (response.path("items").isEmpty() && !cursor.isEmpty()) {
+      console.out().println("no matches on this page");
     } else {
-      rows(answer.path("items"), List.of(columns));
+      rows(response.path("items"), List.of(columns));
     }
     if (!cursor.isEmpty()) {
       console
           .out()
-          .println(console.coloured(Colour.FAINT, "more with --cursor " + Text.visible(cursor)));
+          .println(console.coloured(Colour.FAINT, "next page: --cursor " + Text.visible(cursor)));
     }
   }
 
-  /** One thing: its plain fields first, then a table for each list of objects in it. */
+  /** Prints the plain fields of an object, then a table for each list of objects in it. */
   public void object(JsonNode object) {
     int width =
         object.propertyNames().stream().mapToInt(name -> heading(name).length()).max().orElse(0);
     for (var field : object.properties()) {
       if (!isTable(field.getValue()) && !field.getValue().isNull()) {
         String name = heading(field.getKey());
-        String value = cell(field.getValue());
+        String value = detail(field.getKey(), field.getValue());
         console
             .out()
             .println(
@@ -65,12 +86,12 @@ public final class Table {
 
   private void rows(JsonNode items, List<String> columns) {
     if (items.isEmpty()) {
-      console.out().println("none");
+      console.out().println("no results");
       return;
     }
     List<List<String>> rows = new ArrayList<>();
     for (JsonNode item : items) {
-      rows.add(columns.stream().map(column -> shortened(column, cell(item.path(column)))).toList());
+      rows.add(columns.stream().map(column -> shortened(column, cell(item, column))).toList());
     }
     int[] widths = new int[columns.size()];
     for (int column = 0; column < widths.length; column++) {
@@ -120,10 +141,50 @@ public final class Table {
     return columns;
   }
 
-  private static String cell(JsonNode value) {
+  /** The value of a column, in short form. */
+  private static String cell(JsonNode item, String column) {
+    JsonNode value = item.path(column);
+    if (column.equals("error") && value.path("status").isNumber()) {
+      String body = item.path("output").asString("");
+      String reason = body.isEmpty() ? value.path("message").asString("") : body;
+      return Text.visible("HTTP " + value.path("status").asString() + ": " + reason);
+    }
+    if (column.equals("target") && value.path("http").isObject()) {
+      return Text.visible(
+          value.path("http").path("method").asString("POST")
+              + " "
+              + value.path("http").path("url").asString(""));
+    }
+    if (column.equals("types") && value.isArray() && value.isEmpty()) {
+      return "all";
+    }
+    return detail(column, value);
+  }
+
+  private static String detail(String name, JsonNode value) {
     if (value.isMissingNode() || value.isNull()) {
       return "-";
     }
+    if (DURATIONS.contains(name) && value.isString()) {
+      return Text.visible(
+          Durations.parse(value.asString()).map(Durations::format).orElse(value.asString()));
+    }
+    if (name.equals("error") && value.path("message").isString()) {
+      return Text.visible(value.path("message").asString());
+    }
+    if (TARGETS.contains(name) && value.isObject() && value.size() == 1) {
+      var target = value.properties().iterator().next();
+      return target.getValue().isEmpty() ? Text.visible(target.getKey()) : visible(value);
+    }
+    if (SETTINGS.contains(name) && value.isObject()) {
+      return value.properties().stream()
+          .map(field -> heading(field.getKey()) + " " + detail(field.getKey(), field.getValue()))
+          .collect(Collectors.joining(", "));
+    }
+    return visible(value);
+  }
+
+  private static String visible(JsonNode value) {
     return Text.visible(value.isValueNode() ? value.asString() : value.toString());
   }
 
@@ -132,9 +193,9 @@ public final class Table {
   }
 
   private static String shortened(String column, String text) {
-    return text.length() <= WIDEST_CELL || column.equals(SENTENCE)
+    return text.length() <= MAX_CELL_WIDTH || column.equals(NOTE)
         ? text
-        : text.substring(0, WIDEST_CELL - 1) + "…";
+        : text.substring(0, MAX_CELL_WIDTH - 1) + "…";
   }
 
   private static String padded(String text, int width) {

@@ -1,17 +1,13 @@
 package carillon.cli;
 
-import java.util.Arrays;
-import java.util.Collection;
-import java.util.Comparator;
-
-/** Makes text from anywhere safe to show on a terminal and in a log. */
+/** Makes untrusted text safe to print on a terminal or in a log. */
 public final class Text {
 
   private Text() {}
 
   /**
-   * The same text with every control, format and separator character written as an escape, so that
-   * it stays on its line, cannot steer a terminal, and reads in the order in which it is stored.
+   * Escapes control, format and separator characters, so that the text stays on its line, cannot
+   * control the terminal and reads in the order in which it is stored.
    */
   public static String visible(String text) {
     int clean = 0;
@@ -57,28 +53,5 @@ public final class Text {
           false;
       default -> true;
     };
-  }
-
-  /** The candidate that looks most like the word; there must be one. */
-  public static String nearest(String word, Collection<String> candidates) {
-    return candidates.stream()
-        .min(Comparator.comparingInt(candidate -> distance(candidate, word)))
-        .orElseThrow();
-  }
-
-  /** Levenshtein's: how many letters must be added, removed or replaced. */
-  private static int distance(String a, String b) {
-    int[] previous = new int[b.length() + 1];
-    Arrays.setAll(previous, i -> i);
-    for (int i = 1; i <= a.length(); i++) {
-      int[] current = new int[b.length() + 1];
-      current[0] = i;
-      for (int j = 1; j <= b.length(); j++) {
-        int replaced = previous[j - 1] + (a.charAt(i - 1) == b.charAt(j - 1) ? 0 : 1);
-        current[j] = Math.min(replaced, 1 + Math.min(previous[j], current[j - 1]));
-      }
-      previous = current;
-    }
-    return previous[b.length()];
   }
 }

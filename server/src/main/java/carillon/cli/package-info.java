@@ -1,13 +1,13 @@
 /**
- * The commands that talk to a running server, and what they need of a terminal.
+ * The commands that call a running server, and their terminal output.
  *
- * <p>Each command is a thin client: it turns options into one request of the HTTP API, and the
- * answer into aligned text for people or, with {@code --json}, prints it as it came. Rules about
- * tasks are the server's; a bad value is refused there.
+ * <p>Most commands are an {@link carillon.cli.Operation}: a table of options and the fields of one
+ * request. The response is printed as text for people or, with {@code --json}, as it is. The server
+ * validates values.
  *
  * <p>May use the client module and {@code model}; never the store or the engine. The one invariant:
- * text that came from a tenant is shown through {@link carillon.cli.Text#visible}, so that it
- * cannot move the cursor or forge a line.
+ * text from a tenant is printed through {@link carillon.cli.Text#visible}, so that it cannot move
+ * the cursor or forge a line.
  */
 @NullMarked
 package carillon.cli;

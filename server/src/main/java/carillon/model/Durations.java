@@ -3,6 +3,7 @@ package carillon.model;
 import java.math.BigInteger;
 import java.time.Duration;
 import java.time.format.DateTimeParseException;
+import java.util.List;
 import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -37,16 +38,35 @@ public final class Durations {
   }
 
   private static Duration ofUnits(BigInteger amount, String unit) {
-    long millisOfUnit =
-        switch (unit) {
-          case "ms" -> 1;
-          case "s" -> 1_000;
-          case "m" -> 60_000;
-          case "h" -> 3_600_000;
-          default -> 86_400_000;
-        };
-    BigInteger millis = amount.multiply(BigInteger.valueOf(millisOfUnit));
+    BigInteger millis = amount.multiply(BigInteger.valueOf(millisOf(unit)));
     return Duration.ofMillis(millis.min(MAX_MILLIS).longValueExact());
+  }
+
+  private static long millisOf(String unit) {
+    return switch (unit) {
+      case "ms" -> 1;
+      case "s" -> 1_000;
+      case "m" -> 60_000;
+      case "h" -> 3_600_000;
+      default -> 86_400_000;
+    };
+  }
+
+  /** Writes a duration as {@link #parse} reads it, in the largest unit that divides it evenly. */
+  public static String format(Duration duration) {
+    long millis = duration.toMillis();
+    if (!duration.equals(Duration.ofMillis(millis))) {
+      return duration.toString();
+    }
+    if (millis == 0) {
+      return "0s";
+    }
+    for (String unit : List.of("d", "h", "m", "s")) {
+      if (millis % millisOf(unit) == 0) {
+        return millis / millisOf(unit) + unit;
+      }
+    }
+    return millis + "ms";
   }
 
   private static Optional<Duration> parseIso(String text) {

@@ -10,7 +10,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** {@code carillon schedule apply} against answers that a server would give only now and then. */
+/** {@code carillon schedule apply} with scripted responses. */
 class ApplyCommandTest {
 
   private static final String NONE = "{\"detail\": \"there is no such schedule\"}";
@@ -53,17 +53,17 @@ class ApplyCommandTest {
   }
 
   @Test
-  void a_schedule_is_compared_checked_and_put_if_nobody_changed_it_meanwhile() {
-    api.answering(404, NONE)
-        .answering(200, present("\"cron\":\"@daily\""))
-        .answering(412, STALE)
-        .answering(412, STALE)
-        .answering(201, "{\"version\": 1}")
-        .answering(200, "{\"version\": 4}");
+  void a_schedule_is_compared_checked_and_saved_with_its_version() {
+    api.responding(404, NONE)
+        .responding(200, present("\"cron\":\"@daily\""))
+        .responding(412, STALE)
+        .responding(412, STALE)
+        .responding(201, "{\"version\": 1}")
+        .responding(200, "{\"version\": 4}");
 
     assertThat(apply()).as(terminal.err()).isZero();
 
-    assertThat(api.asked())
+    assertThat(api.requests())
         .extracting(asked -> asked.line() + " " + asked.ifMatch())
         .containsExactly(
             "GET /v1/schedules/a null",
@@ -82,11 +82,11 @@ class ApplyCommandTest {
   }
 
   @Test
-  void the_server_has_the_last_word_on_what_a_change_is() {
-    api.answering(200, present("\"every\":\"PT1M\""))
-        .answering(200, present("\"cron\":\"0 * * * *\""))
-        .answering(412, STALE)
-        .answering(200, "{\"version\": 3}");
+  void the_server_decides_what_is_a_change() {
+    api.responding(200, present("\"every\":\"PT1M\""))
+        .responding(200, present("\"cron\":\"0 * * * *\""))
+        .responding(412, STALE)
+        .responding(200, "{\"version\": 3}");
 
     assertThat(apply()).as(terminal.err()).isZero();
 
@@ -94,30 +94,30 @@ class ApplyCommandTest {
   }
 
   @Test
-  void a_failure_half_way_says_what_was_done_and_what_was_not() {
-    api.answering(404, NONE)
-        .answering(404, NONE)
-        .answering(404, NONE)
-        .answering(404, NONE)
-        .answering(201, "{\"version\": 1}")
-        .answering(503, "{\"detail\": \"not now\"}");
+  void a_failure_lists_the_applied_and_the_remaining_steps() {
+    api.responding(404, NONE)
+        .responding(404, NONE)
+        .responding(404, NONE)
+        .responding(404, NONE)
+        .responding(201, "{\"version\": 1}")
+        .responding(503, "{\"detail\": \"not now\"}");
 
     assertThat(apply()).isEqualTo(2);
 
     assertThat(terminal.err())
-        .isEqualTo("carillon: b: not now; done: a; not done: b; run it again to go on\n");
+        .isEqualTo("carillon: b: not now; done: a; not done: b; run it again to continue\n");
     assertThat(terminal.out()).isEmpty();
   }
 
   @Test
-  void what_the_server_would_refuse_is_told_by_its_line_before_anything_is_changed() {
-    api.answering(404, NONE)
-        .answering(404, NONE)
-        .answering(
+  void a_rejected_schedule_is_reported_by_line_before_any_change() {
+    api.responding(404, NONE)
+        .responding(404, NONE)
+        .responding(
             422,
             "{\"detail\": \"x\", \"errors\": [{\"pointer\": \"/every\", \"message\": \"is"
                 + " bad\"}]}")
-        .answering(
+        .responding(
             422,
             "{\"detail\": \"x\", \"errors\": [{\"pointer\": \"/cron\", \"message\": \"is"
                 + " worse\"}]}");
@@ -125,13 +125,13 @@ class ApplyCommandTest {
     assertThat(apply()).isEqualTo(2);
 
     assertThat(terminal.err())
-        .isEqualTo("carillon: f.yaml: line 2: a: /every is bad; and refused too: b\n");
-    assertThat(api.asked()).hasSize(4).noneMatch(asked -> "null".equals(asked.ifMatch()));
+        .isEqualTo("carillon: f.yaml: line 2: a: /every is bad; also rejected: b\n");
+    assertThat(api.requests()).hasSize(4).noneMatch(asked -> "null".equals(asked.ifMatch()));
   }
 
   @Test
-  void who_may_not_is_told_so_once() {
-    api.answering(404, NONE).answering(404, NONE).answering(403, "{\"detail\": \"no\"}");
+  void a_missing_permission_is_reported_once() {
+    api.responding(404, NONE).responding(404, NONE).responding(403, "{\"detail\": \"no\"}");
 
     assertThat(apply("--dry-run")).isEqualTo(2);
 
@@ -139,34 +139,34 @@ class ApplyCommandTest {
   }
 
   @Test
-  void the_same_name_twice_is_refused_in_one_file_and_across_two() throws IOException {
+  void a_duplicate_name_is_rejected_in_one_file_and_across_two() throws IOException {
     Files.writeString(directory.resolve("g.yaml"), "schedules: [{name: b, every: 1s, type: t}]");
     assertThat(apply("-f", "g.yaml")).isEqualTo(2);
     assertThat(terminal.err())
-        .isEqualTo("carillon: g.yaml: line 1: b: is there twice: also in line 3 of f.yaml\n");
+        .isEqualTo("carillon: g.yaml: line 1: b: is a duplicate of line 3 of f.yaml\n");
 
     Files.writeString(directory.resolve("f.yaml"), TWO + TWO.replace("schedules:\n", ""));
     assertThat(apply()).isEqualTo(2);
     assertThat(terminal.err())
-        .isEqualTo("carillon: f.yaml: line 6: a: is there twice: also in line 2 of f.yaml\n");
+        .isEqualTo("carillon: f.yaml: line 6: a: is a duplicate of line 2 of f.yaml\n");
 
-    assertThat(api.asked()).isEmpty();
+    assertThat(api.requests()).isEmpty();
   }
 
   @Test
-  void an_empty_file_prunes_nothing_unless_that_is_meant() throws IOException {
+  void an_empty_file_prunes_nothing_without_allow_empty() throws IOException {
     Files.writeString(directory.resolve("f.yaml"), "schedules: []");
-    api.answering(200, "{\"items\": [{\"name\": \"x\", \"version\": 3}], \"nextCursor\": \"c\"}")
-        .answering(200, "{\"items\": [{\"name\": \"y\", \"version\": 1}]}")
-        .answering(204, "")
-        .answering(404, NONE);
+    api.responding(200, "{\"items\": [{\"name\": \"x\", \"version\": 3}], \"nextCursor\": \"c\"}")
+        .responding(200, "{\"items\": [{\"name\": \"y\", \"version\": 1}]}")
+        .responding(204, "")
+        .responding(404, NONE);
 
     assertThat(apply("--prune")).isEqualTo(2);
     assertThat(terminal.err())
         .isEqualTo(
-            "carillon: f.yaml: has no schedules, and --prune would delete all; add --allow-empty if"
-                + " that is meant\n");
-    assertThat(api.asked()).isEmpty();
+            "carillon: f.yaml: has no schedules, so --prune would delete all of them; add"
+                + " --allow-empty to allow it\n");
+    assertThat(api.requests()).isEmpty();
 
     assertThat(apply("--prune", "--allow-empty")).isZero();
     assertThat(terminal.out())
@@ -176,33 +176,33 @@ class ApplyCommandTest {
             - y  removed
             0 created, 0 changed, 0 unchanged, 2 removed
             """);
-    assertThat(api.asked())
-        .extracting(FakeApi.Asked::line)
+    assertThat(api.requests())
+        .extracting(FakeApi.Request::line)
         .containsExactly(
             "GET /v1/schedules?limit=1000",
             "GET /v1/schedules?limit=1000&cursor=c",
             "DELETE /v1/schedules/x",
             "DELETE /v1/schedules/y");
-    assertThat(api.asked())
-        .extracting(FakeApi.Asked::ifMatch)
+    assertThat(api.requests())
+        .extracting(FakeApi.Request::ifMatch)
         .containsExactly(null, null, "\"3\"", "\"1\"");
   }
 
   @Test
-  void what_was_changed_since_it_was_listed_is_not_pruned() throws IOException {
+  void a_schedule_changed_since_it_was_listed_is_not_pruned() throws IOException {
     Files.writeString(directory.resolve("f.yaml"), "schedules: []");
-    api.answering(200, "{\"items\": [{\"name\": \"x\", \"version\": 3}]}").answering(412, STALE);
+    api.responding(200, "{\"items\": [{\"name\": \"x\", \"version\": 3}]}").responding(412, STALE);
 
     assertThat(apply("--prune", "--allow-empty")).isEqualTo(2);
 
-    assertThat(terminal.err()).contains("; done: nothing; not done: x; run it again to go on");
+    assertThat(terminal.err()).contains("; done: nothing; not done: x; run it again to continue");
   }
 
   @Test
-  void a_file_that_is_too_large_or_no_text_is_refused() throws IOException {
+  void a_file_that_is_too_large_or_not_text_is_rejected() throws IOException {
     Files.writeString(directory.resolve("f.yaml"), "#".repeat(3 << 20));
     assertThat(apply()).isEqualTo(2);
-    assertThat(terminal.err()).contains("f.yaml: has more than 2097152 bytes; divide it");
+    assertThat(terminal.err()).contains("f.yaml: has more than 2097152 bytes; split it");
 
     Files.write(directory.resolve("f.yaml"), new byte[] {'a', (byte) 0xff});
     assertThat(apply()).isEqualTo(2);
@@ -210,7 +210,7 @@ class ApplyCommandTest {
   }
 
   @Test
-  void json_has_the_steps_and_hides_the_values_of_headers() throws IOException {
+  void json_has_the_steps_and_hides_header_values() throws IOException {
     Files.writeString(
         directory.resolve("f.yaml"),
         """
@@ -220,11 +220,11 @@ class ApplyCommandTest {
             type: t
             target: {http: {url: "http://x", headers: {x-key: secret}}}
         """);
-    api.answering(
+    api.responding(
             200,
             present(
                 "\"every\":\"PT2M\",\"target\":{\"http\":{\"url\":\"http://x\",\"method\":\"POST\"}}"))
-        .answering(412, STALE);
+        .responding(412, STALE);
 
     assertThat(apply("--dry-run", "--json")).as(terminal.err()).isZero();
 

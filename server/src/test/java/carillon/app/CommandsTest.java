@@ -2,16 +2,9 @@ package carillon.app;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import carillon.cli.Console;
-import java.io.ByteArrayInputStream;
-import java.io.ByteArrayOutputStream;
 import java.io.IOException;
-import java.io.PrintStream;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.HashMap;
-import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -25,18 +18,13 @@ class CommandsTest {
 
   @TempDir Path directory;
 
-  private final Map<String, String> environment = new HashMap<>();
-  private final ByteArrayOutputStream out = new ByteArrayOutputStream();
-  private final ByteArrayOutputStream err = new ByteArrayOutputStream();
-  private String input = "";
-  private boolean isTerminal;
   private FakeApi api;
+  private Terminal terminal;
 
   @BeforeEach
   void start() throws IOException {
     api = new FakeApi();
-    environment.put("CARILLON_URL", api.url());
-    environment.put("CARILLON_KEY", "k");
+    terminal = new Terminal(directory, api.url(), "k");
   }
 
   @AfterEach
@@ -44,29 +32,9 @@ class CommandsTest {
     api.close();
   }
 
-  private int run(String... args) {
-    Console console =
-        new Console(
-            new PrintStream(out, true, StandardCharsets.UTF_8),
-            new PrintStream(err, true, StandardCharsets.UTF_8),
-            new ByteArrayInputStream(input.getBytes(StandardCharsets.UTF_8)),
-            environment,
-            directory,
-            isTerminal);
-    return Main.run(args, console);
-  }
-
-  /** Arguments as one would type them; no quoting. */
+  /** Runs a command line, without support for quotes. */
   private int type(String line) {
-    return run(line.split(" "));
-  }
-
-  private String out() {
-    return out.toString(StandardCharsets.UTF_8);
-  }
-
-  private String err() {
-    return err.toString(StandardCharsets.UTF_8);
+    return terminal.run(line.split(" "));
   }
 
   @ParameterizedTest
@@ -75,6 +43,7 @@ class CommandsTest {
       value = {
         "tsak                        | unknown command \"tsak\"; did you mean task?",
         "--verison                   | unknown option \"--verison\"; did you mean --version?",
+        "completion csh              | unknown shell csh. Use bash, zsh or fish",
         "task                        | Missing required subcommand; see carillon task --help",
         "task lst                    | unknown command \"lst\"; did you mean list?",
         "task get                    | Missing required parameter: 'ID'; see carillon task get"
@@ -83,18 +52,20 @@ class CommandsTest {
         "task list --statsu DEAD     | unknown option \"--statsu\"; did you mean --status?",
         "task list --limit x         | Invalid value for option '--limit': 'x' is not an int; see"
             + " carillon task list --help",
+        "task list --status FAILED   | unknown status FAILED. Use PENDING, RUNNING, COMPLETED,"
+            + " DEAD, CANCELLED or EXPIRED",
         "task create t --payload {   | --payload is not JSON (line 1): Unexpected end-of-input",
         "task create t --payload @no | --payload: @no cannot be read: no such file",
         "task create t --method GET  | --method, --header, --secret-header and --timeout need"
             + " --http",
-        "task edit 1                 | give at least one of --payload, --due, --http, --pull,"
+        "task edit 1                 | specify at least one of --payload, --due, --http, --pull,"
             + " --discard, --key, --priority and --retry",
         "task edit 1 --timeout 5s    | --method, --header, --secret-header and --timeout need"
             + " --http",
-        "task cancel                 | give either the ID of a task, or --type and --key",
+        "task cancel                 | specify a task ID, or --type and --key",
         "type put t [1]              | the settings must be a JSON object",
-        "dead-letter purge           | give either --all, or at least one of --type, --failure,",
-        "dead-letter redrive --all --type t | give either --all, or at least one of --type,",
+        "dead-letter purge           | specify either --all, or at least one of --type, --failure,",
+        "dead-letter redrive --all --type t | specify either --all, or at least one of --type,",
         "dead-letter redrive --all --dry-run --interval soon | --interval: \"soon\" is not a",
         "dead-letter purge --error=  | --error must not be empty",
         "dead-letter purge --type t --key= | --key must not be empty",
@@ -124,27 +95,31 @@ class CommandsTest {
         "task get 1 --url ftp://x    | --url: \"ftp://x\" is not a URL such as"
             + " http://127.0.0.1:8080",
         "task get 1 --url ht_tp:|x   | --url: ",
-        "task get 1 --api-key-file x | the key file ",
+        "task get 1 --api-key-file x | cannot read the key file ",
       })
-  void a_mistake_is_one_line_and_status_2(String line, String expected) {
+  void an_error_is_one_line_and_status_2(String line, String expected) {
     assertThat(type(line)).isEqualTo(2);
 
-    assertThat(out()).isEmpty();
-    assertThat(err()).startsWith("carillon: ").contains(expected).hasLineCount(1);
-    assertThat(api.asked()).isEmpty();
+    assertThat(terminal.out()).isEmpty();
+    assertThat(terminal.err()).startsWith("carillon: ").contains(expected).hasLineCount(1);
+    assertThat(api.requests()).isEmpty();
   }
 
   @Test
-  void due_and_in_exclude_each_other() {
+  void due_and_in_are_mutually_exclusive() {
     assertThat(type("task create t --due 2027-01-01T00:00:00Z --in 5s")).isEqualTo(2);
 
-    assertThat(err()).contains("mutually exclusive").hasLineCount(1);
+    assertThat(terminal.err()).contains("mutually exclusive").hasLineCount(1);
   }
 
   @ParameterizedTest
   @ValueSource(
       strings = {
         "--help",
+        "help",
+        "help task",
+        "help task create",
+        "completion --help",
         "server --help",
         "migrate --help",
         "task --help",
@@ -179,25 +154,38 @@ class CommandsTest {
         "audit --help",
         "top --help"
       })
-  void every_command_explains_itself(String line) {
+  void every_command_has_help(String line) {
     assertThat(type(line)).isZero();
 
-    assertThat(out()).startsWith("Usage: carillon");
-    assertThat(err()).isEmpty();
+    assertThat(terminal.out()).startsWith("Usage: carillon");
+    assertThat(terminal.err()).isEmpty();
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "bash, function _picocli_carillon_task_create",
+    "zsh, bashcompinit",
+    "fish, __fish_seen_subcommand_from task; and __fish_seen_subcommand_from create' -l payload -r"
+  })
+  void a_shell_gets_a_completion_script(String shell, String expected) {
+    assertThat(type("completion " + shell)).isZero();
+
+    assertThat(terminal.out()).contains(expected);
+    assertThat(terminal.err()).isEmpty();
   }
 
   @Test
-  void the_version_is_told() {
+  void the_version_is_printed() {
     assertThat(type("--version")).isZero();
 
-    assertThat(out()).startsWith("carillon ").hasLineCount(1);
+    assertThat(terminal.out()).startsWith("carillon ").hasLineCount(1);
   }
 
   @Test
-  void no_command_at_all_shows_what_there_is() {
-    assertThat(run()).isEqualTo(2);
+  void without_a_command_the_usage_is_printed() {
+    assertThat(terminal.run()).isEqualTo(2);
 
-    assertThat(err()).contains("Usage: carillon").contains("dead-letter");
+    assertThat(terminal.err()).contains("Usage: carillon").contains("dead-letter");
   }
 
   @ParameterizedTest
@@ -211,6 +199,10 @@ class CommandsTest {
             + "      |",
         "task list --type a&b --status DEAD --limit 5 | GET"
             + " /v1/tasks?type=a%26b&status=DEAD&limit=5     |",
+        "task list --status dead               | GET /v1/tasks?status=DEAD |",
+        "task create t --delay 5s              | POST /v1/tasks |"
+            + " {\"type\":\"t\",\"delay\":\"5s\"}",
+        "task edit 1 --due-at D                | PATCH /v1/tasks/1 | {\"dueAt\":\"D\"}",
         "task list --metadata a=b --metadata c=d | GET /v1/tasks?metadata.a=b&metadata.c=d         "
             + "      |",
         "task cancel 1                         | POST /v1/tasks/1/cancel                           "
@@ -258,6 +250,8 @@ class CommandsTest {
             + "      |",
         "key create --role worker --types a,b  | POST /v1/keys |"
             + " {\"role\":\"worker\",\"types\":[\"a\",\"b\"]}",
+        "key create --role viewer --expires-at T | POST /v1/keys |"
+            + " {\"role\":\"viewer\",\"expiresAt\":\"T\"}",
         "key list                              | GET /v1/keys                                      "
             + "      |",
         "key revoke 7                          | DELETE /v1/keys/7                                 "
@@ -282,10 +276,10 @@ class CommandsTest {
         "dead-letter purge --id 1,2            | POST /v1/dead-letters/purge                       "
             + "      | {\"ids\":[\"1\",\"2\"]}",
       })
-  void each_command_is_one_call(String line, String request, @Nullable String body) {
-    api.answering(200, "{\"items\": []}");
+  void each_command_is_one_request(String line, String request, @Nullable String body) {
+    api.responding(200, "{\"items\": []}");
 
-    assertThat(type(line)).as(err()).isZero();
+    assertThat(type(line)).as(terminal.err()).isZero();
 
     assertThat(api.only().line()).isEqualTo(request);
     assertThat(api.only().body()).isEqualTo(body == null ? "" : body);
@@ -294,22 +288,22 @@ class CommandsTest {
 
   @Test
   void a_payload_comes_from_a_file_or_standard_input() throws IOException {
-    api.answering(202, "{\"id\": \"1\"}");
+    api.responding(202, "{\"id\": \"1\"}");
     Files.writeString(directory.resolve("p.json"), "{\"a\": 1}");
-    input = "[2]";
+    terminal.input = "[2]";
 
     assertThat(type("task create t --payload @p.json")).isZero();
     assertThat(type("task create t --payload -")).isZero();
 
-    assertThat(api.asked())
-        .extracting(FakeApi.Asked::body)
+    assertThat(api.requests())
+        .extracting(FakeApi.Request::body)
         .containsExactly(
             "{\"type\":\"t\",\"payload\":{\"a\":1}}", "{\"type\":\"t\",\"payload\":[2]}");
   }
 
   @Test
   void the_key_comes_from_the_option_the_variable_or_the_data_directory() throws IOException {
-    api.answering(200, "{}");
+    api.responding(200, "{}");
     Files.createDirectories(directory.resolve("data"));
     Files.writeString(directory.resolve("data/admin-key"), "kept\n");
     Files.writeString(directory.resolve("file"), "filed\n");
@@ -317,17 +311,17 @@ class CommandsTest {
     type("type get t --api-key given");
     type("type get t --api-key-file file");
     type("type get t");
-    environment.remove("CARILLON_KEY");
-    environment.put("CARILLON_KEY_FILE", "file");
+    terminal.environment.remove("CARILLON_KEY");
+    terminal.environment.put("CARILLON_KEY_FILE", "file");
     type("type get t");
-    environment.remove("CARILLON_KEY_FILE");
+    terminal.environment.remove("CARILLON_KEY_FILE");
     type("type get t --tenant other");
 
-    assertThat(api.asked())
-        .extracting(FakeApi.Asked::key)
+    assertThat(api.requests())
+        .extracting(FakeApi.Request::key)
         .containsExactly("Bearer given", "Bearer filed", "Bearer k", "Bearer filed", "Bearer kept");
-    assertThat(api.asked().getFirst().tenant()).isNull();
-    assertThat(api.asked().getLast().tenant()).isEqualTo("other");
+    assertThat(api.requests().getFirst().tenant()).isNull();
+    assertThat(api.requests().getLast().tenant()).isEqualTo("other");
   }
 
   @ParameterizedTest
@@ -340,102 +334,138 @@ class CommandsTest {
         "http://[2001:db8::1]:8080",
         "http://134744072:8080"
       })
-  void the_kept_admin_key_never_leaves_this_machine_unasked(String url) throws IOException {
+  void the_stored_admin_key_is_never_sent_to_another_machine(String url) throws IOException {
     Files.createDirectories(directory.resolve("data"));
     Files.writeString(directory.resolve("data/admin-key"), "kept\n");
-    environment.remove("CARILLON_KEY");
+    terminal.environment.remove("CARILLON_KEY");
 
     assertThat(type("type get t --url " + url)).isEqualTo(2);
 
-    assertThat(err())
-        .contains("no API key for " + url, "is sent to this machine only; give --api-key-file")
+    assertThat(terminal.err())
+        .contains("no API key for " + url, "is sent to this machine only. Set CARILLON_KEY")
         .hasLineCount(1);
   }
 
   @ParameterizedTest
   @ValueSource(strings = {"localhost", "LOCALHOST", "127.0.0.1", "127.9.9.9"})
-  void the_kept_admin_key_is_sent_to_this_machine(String host) throws IOException {
-    api.answering(200, "{}");
+  void the_stored_admin_key_is_sent_to_this_machine(String host) throws IOException {
+    api.responding(200, "{}");
     Files.createDirectories(directory.resolve("data"));
     Files.writeString(directory.resolve("data/admin-key"), "kept\n");
-    environment.remove("CARILLON_KEY");
+    terminal.environment.remove("CARILLON_KEY");
     String port = api.url().substring(api.url().lastIndexOf(':'));
 
     type("type get t --url http://" + host + port);
 
-    // 127.9.9.9 has nobody listening; what counts is that the key was not the problem.
-    assertThat(err()).doesNotContain("no API key", "warning");
+    // Nothing listens on 127.9.9.9; the key must not be the error.
+    assertThat(terminal.err()).doesNotContain("no API key", "warning");
   }
 
   @Test
-  void a_key_that_goes_over_the_network_unencrypted_is_warned_of() {
+  void a_key_sent_over_plain_http_causes_a_warning() {
     type("type get t --api-key given --url https://carillon.invalid:1");
 
-    assertThat(err()).doesNotContain("warning");
+    assertThat(terminal.err()).doesNotContain("warning");
 
     type("type get t --api-key given --url http://carillon.invalid:1");
 
-    assertThat(err()).contains("warning: the API key goes to carillon.invalid unencrypted");
+    assertThat(terminal.err())
+        .contains("warning: the API key is sent to carillon.invalid unencrypted");
   }
 
   @Test
-  void without_any_key_it_says_how_to_give_one() {
-    environment.remove("CARILLON_KEY");
+  void a_missing_key_is_explained() {
+    terminal.environment.remove("CARILLON_KEY");
 
     assertThat(type("type get t")).isEqualTo(2);
 
-    assertThat(err()).contains("no API key: give --api-key-file").hasLineCount(1);
+    assertThat(terminal.err())
+        .contains("no API key. Set CARILLON_KEY or --api-key-file")
+        .hasLineCount(1);
   }
 
   @ParameterizedTest
   @CsvSource({
     "404, 1", "409, 1", "412, 1", "400, 2", "401, 2", "403, 2", "422, 2", "429, 2", "503, 2"
   })
-  void an_error_of_the_api_is_one_line_and_a_status(int answered, int status) {
-    api.answering(
-        answered,
+  void an_api_error_is_one_line_and_a_status(int response, int status) {
+    api.responding(
+        response,
         "{\"title\": \"No\", \"detail\": \"it is\\n"
             + "not so\", \"errors\": [{\"pointer\": \"/a\", \"message\": \"is bad\"}]}");
 
     assertThat(type("task get 1")).isEqualTo(status);
 
-    assertThat(err()).isEqualTo("carillon: it is\\nnot so; /a is bad\n");
-    assertThat(out()).isEmpty();
+    assertThat(terminal.err()).isEqualTo("carillon: it is\\nnot so; /a is bad\n");
+    assertThat(terminal.out()).isEmpty();
   }
 
   @Test
-  void one_mistake_is_told_once() {
-    api.answering(
+  void an_error_in_the_detail_is_not_repeated() {
+    api.responding(
         422,
         "{\"detail\": \"/a: is bad\", \"errors\": [{\"pointer\": \"/a\", \"message\": \"is"
             + " bad\"}]}");
 
     assertThat(type("task get 1")).isEqualTo(2);
 
-    assertThat(err()).isEqualTo("carillon: /a: is bad\n");
+    assertThat(terminal.err()).isEqualTo("carillon: /a: is bad\n");
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "task create t --in x        | /delay           | --in: is bad",
+        "task create t --http x      | /target/http/url | --http: is bad",
+        "task create t --payload [1] | /payload/0       | --payload /0: is bad",
+        "task create t               | /type            | TYPE: is bad",
+        "task create t               | /unique/for      | --unique-for: is bad",
+        "task create t               | /other           | /other: is bad",
+      })
+  void an_api_error_names_the_option(String line, String pointer, String expected) {
+    api.responding(
+        422,
+        "{\"detail\": \"%s: is bad\", \"errors\": [{\"pointer\": \"%s\", \"message\": \"is bad\"}]}"
+            .formatted(pointer, pointer));
+
+    assertThat(type(line)).isEqualTo(2);
+
+    assertThat(terminal.err()).isEqualTo("carillon: " + expected + "\n");
   }
 
   @Test
-  void a_server_that_is_not_there_is_one_line() {
+  void a_filter_error_names_the_option() {
+    api.responding(400, "{\"detail\": \"the parameter dueAfter: is no time\"}");
+
+    assertThat(type("task list --due-after x")).isEqualTo(2);
+
+    assertThat(terminal.err()).isEqualTo("carillon: --due-after: is no time\n");
+  }
+
+  @Test
+  void an_unreachable_server_is_one_line() {
     api.close();
 
     assertThat(type("task get 1")).isEqualTo(2);
 
-    assertThat(err()).startsWith("carillon: no answer from http://127.0.0.1:").hasLineCount(1);
+    assertThat(terminal.err())
+        .startsWith("carillon: cannot connect to http://127.0.0.1:")
+        .hasLineCount(1);
   }
 
   @Test
-  void something_else_behind_the_url_is_one_line() {
-    api.answering(200, "<html>");
+  void a_server_that_is_not_carillon_is_one_line() {
+    api.responding(200, "<html>");
 
     assertThat(type("task get 1")).isEqualTo(2);
 
-    assertThat(err()).contains("is not JSON; is it a Carillon?").hasLineCount(1);
+    assertThat(terminal.err()).contains("is not JSON; is this a Carillon server?").hasLineCount(1);
   }
 
   @Test
   void a_list_is_aligned() {
-    api.answering(
+    api.responding(
         200,
         """
         {"items": [
@@ -446,35 +476,72 @@ class CommandsTest {
 
     assertThat(type("task list")).isZero();
 
-    assertThat(out())
+    assertThat(terminal.out())
         .isEqualTo(
             """
             ID  TYPE  KEY  STATUS     DUE AT  ATTEMPT  ERROR
             1   mail  -    DEAD       D       5        no\\u001b[2J
             22  sms   k    COMPLETED  D       1        -
-            more with --cursor abc
+            next page: --cursor abc
             """);
   }
 
   @Test
-  void an_empty_list_says_so() {
-    api.answering(200, "{\"items\": []}");
+  void values_are_readable() {
+    api.responding(
+            200,
+            """
+            {"items": [{"id": "1", "status": "DEAD", "output": "smtp relay down",
+              "error": {"kind": "status", "cause": "target_failed", "message": "HTTP 503 from target", "status": 503}}]}
+            """)
+        .responding(200, "{\"items\": [{\"id\": \"k\", \"types\": []}]}")
+        .responding(
+            200,
+            """
+            {"items": [
+              {"name": "a", "timeout": "PT10M", "target": {"pull": {}}},
+              {"name": "b", "timeout": "PT0.011S", "target": {"http": {"url": "http://x", "method": "PUT"}}}]}
+            """)
+        .responding(
+            200,
+            """
+            {"name": "n", "every": "PT168H", "dst": {"gap": "shift", "overlap": "first"},
+             "retry": {"maxAttempts": 3, "base": "PT1S", "jitter": "full"}, "payload": {"every": "PT1S"}}
+            """);
 
     type("task list");
-
-    assertThat(out()).isEqualTo("none\n");
+    assertThat(terminal.out()).contains("HTTP 503: smtp relay down");
+    type("key list");
+    assertThat(terminal.out()).contains("all");
+    type("type list");
+    assertThat(terminal.out()).contains("10m      pull").contains("11ms     PUT http://x");
+    type("schedule get n");
+    assertThat(terminal.out())
+        .contains("every    7d\n")
+        .contains("dst      gap shift, overlap first\n")
+        .contains("retry    max attempts 3, base 1s, jitter full\n")
+        .contains("payload  {\"every\":\"PT1S\"}\n");
   }
 
   @Test
-  void one_thing_is_shown_line_by_line_with_its_lists_below() {
-    api.answering(
+  void an_empty_list_is_reported() {
+    api.responding(200, "{\"items\": []}");
+
+    type("task list");
+
+    assertThat(terminal.out()).isEqualTo("no results\n");
+  }
+
+  @Test
+  void an_object_is_shown_as_lines_with_its_lists_below() {
+    api.responding(
         200,
         "{\"id\": \"1\", \"dueAt\": \"D\", \"key\": null, \"payload\": {\"a\": 1}, \"attempts\":"
             + " [{\"attempt\": 1, \"error\": \"x\"}]}");
 
     type("task get 1");
 
-    assertThat(out())
+    assertThat(terminal.out())
         .isEqualTo(
             """
             id        1
@@ -488,146 +555,179 @@ class CommandsTest {
   }
 
   @Test
-  void attempts_are_one_line_each_with_the_cause_of_their_failure() {
+  void attempts_are_one_line_each_with_their_failure() {
     String attempt =
         """
         {"attempt": 2, "by": "n", "startedAt": "S", "duration": "PT1S", "outcome": "DEAD", "status": 500,
          "error": {"kind": "status", "cause": "target_failed", "message": "m", "status": 500},
          "request": {"method": "POST"}}
         """;
-    api.answering(200, "{\"items\": [" + attempt + "], \"nextCursor\": \"c\"}");
+    api.responding(200, "{\"items\": [" + attempt + "], \"nextCursor\": \"c\"}");
     type("task attempts 1");
-    assertThat(out())
+    assertThat(terminal.out())
         .isEqualTo(
             """
             ATTEMPT  BY  STARTED AT  DURATION  OUTCOME  STATUS  FAILURE  CAUSE          ERROR
-            2        n   S           PT1S      DEAD     500     status   target_failed  m
-            more with --cursor c
+            2        n   S           1s        DEAD     500     status   target_failed  m
+            next page: --cursor c
             """);
   }
 
   @Test
   void a_task_shows_the_cause_of_each_failure() {
-    api.answering(
+    api.responding(
         200,
         "{\"id\": \"1\", \"attempts\": [{\"attempt\": 1, \"request\": {\"method\": \"POST\"},"
             + " \"error\": {\"kind\": \"dns\", \"cause\": \"not_reached\", \"message\": \"m\","
             + " \"status\": null}}]}");
 
     type("task get 1");
-    assertThat(out())
+    assertThat(terminal.out())
         .contains("ATTEMPT  FAILURE  CAUSE        ERROR\n1        dns      not_reached  m\n")
         .doesNotContain("method");
   }
 
   @Test
-  void json_is_printed_as_it_came() {
-    api.answering(200, "{\"id\":\"1\",\"x\":null}");
+  void json_is_printed_unchanged() {
+    api.responding(200, "{\"id\":\"1\",\"x\":null}");
 
     type("task get 1 --json");
 
-    assertThat(out()).isEqualTo("{\"id\":\"1\",\"x\":null}\n");
+    assertThat(terminal.out()).isEqualTo("{\"id\":\"1\",\"x\":null}\n");
   }
 
   @Test
-  void an_answer_without_content_is_done() {
-    api.answering(204, "");
+  void an_empty_response_is_done() {
+    api.responding(204, "");
 
     type("type delete t");
     type("type delete t --json");
 
-    assertThat(out()).isEqualTo("done\n{}\n");
+    assertThat(terminal.out()).isEqualTo("done\n{}\n");
   }
 
   @Test
-  void colours_are_for_terminals_that_want_them() {
-    api.answering(200, "{\"id\":\"1\",\"status\":\"DEAD\"}");
+  void colours_are_only_for_terminals_that_want_them() {
+    api.responding(200, "{\"id\":\"1\",\"status\":\"DEAD\"}");
 
     type("task get 1");
-    isTerminal = true;
-    environment.put("NO_COLOR", "1");
+    terminal.isTerminal = true;
+    terminal.environment.put("NO_COLOR", "1");
     type("task get 1");
-    assertThat(out()).doesNotContain("\033");
+    assertThat(terminal.out()).doesNotContain("\033");
 
-    environment.remove("NO_COLOR");
+    terminal.environment.remove("NO_COLOR");
     type("task get 1");
-    assertThat(out()).contains("\033[31mDEAD\033[0m");
+    assertThat(terminal.out()).contains("\033[31mDEAD\033[0m");
   }
 
   @Test
-  void a_redrive_is_watched_until_it_has_ended() {
+  void a_redrive_is_followed_until_it_finishes() {
     String redrive =
         "{\"id\":\"7\",\"status\":\"%s\",\"matched\":400,\"redriven\":%d,\"waiting\":2}";
-    api.answering(202, redrive.formatted("RUNNING", 0))
-        .answering(200, redrive.formatted("RUNNING", 100))
-        .answering(200, redrive.formatted("DONE", 400));
+    api.responding(202, redrive.formatted("RUNNING", 0))
+        .responding(200, redrive.formatted("RUNNING", 100))
+        .responding(200, redrive.formatted("DONE", 400));
 
     assertThat(type("dead-letter redrive --type t --rate 9 --watch --interval 1ms --json"))
         .isZero();
 
-    assertThat(out()).as("nothing but the answer").isEqualTo(redrive.formatted("DONE", 400) + "\n");
-    assertThat(err())
+    assertThat(terminal.out())
+        .as("only the response")
+        .isEqualTo(redrive.formatted("DONE", 400) + "\n");
+    assertThat(terminal.err())
         .isEqualTo(
             """
             RUNNING 0%: 0 of 400 redriven, 2 waiting, 0 undone
             RUNNING 25%: 100 of 400 redriven, 2 waiting, 0 undone
             DONE 100%: 400 of 400 redriven, 2 waiting, 0 undone
             """);
-    assertThat(api.asked())
-        .extracting(FakeApi.Asked::line)
+    assertThat(api.requests())
+        .extracting(FakeApi.Request::line)
         .containsExactly(
             "POST /v1/dead-letters/redrive", "GET /v1/redrives/7", "GET /v1/redrives/7");
   }
 
   @Test
-  void a_terminal_gets_one_bar_that_fills_up() {
-    isTerminal = true;
-    api.answering(200, "{\"id\":\"7\",\"status\":\"RUNNING\",\"matched\":4,\"redriven\":2}")
-        .answering(200, "{\"id\":\"7\",\"status\":\"STOPPED\",\"matched\":4,\"redriven\":2}");
+  void a_terminal_shows_a_progress_bar() {
+    terminal.isTerminal = true;
+    api.responding(200, "{\"id\":\"7\",\"status\":\"RUNNING\",\"matched\":4,\"redriven\":2}")
+        .responding(200, "{\"id\":\"7\",\"status\":\"STOPPED\",\"matched\":4,\"redriven\":2}");
 
     assertThat(type("redrive get 7 --watch --interval 1ms")).isZero();
 
-    assertThat(err())
+    assertThat(terminal.err())
         .contains("RUNNING [" + "#".repeat(15) + ".".repeat(15) + "] 50%")
         .contains("\r\033[KSTOPPED [");
   }
 
   @Test
-  void a_purge_goes_on_while_there_is_more_and_adds_up() {
-    api.answering(200, "{\"matched\":25,\"purged\":10,\"more\":true}")
-        .answering(200, "{\"matched\":15,\"purged\":10,\"more\":true}")
-        .answering(200, "{\"matched\":5,\"purged\":5}");
+  void a_purge_repeats_while_there_is_more_and_sums_up() {
+    api.responding(200, "{\"matched\":25,\"purged\":10,\"more\":true}")
+        .responding(200, "{\"matched\":15,\"purged\":10,\"more\":true}")
+        .responding(200, "{\"matched\":5,\"purged\":5}");
 
     assertThat(type("dead-letter purge --type t --json")).isZero();
 
-    assertThat(out()).isEqualTo("{\"matched\":25,\"purged\":25}\n");
-    assertThat(err()).isEqualTo("purged 10 of 25\npurged 20 of 25\n");
-    assertThat(api.asked())
+    assertThat(terminal.out()).isEqualTo("{\"matched\":25,\"purged\":25}\n");
+    assertThat(terminal.err()).isEqualTo("purged 10 of 25\npurged 20 of 25\n");
+    assertThat(api.requests())
         .hasSize(3)
-        .extracting(FakeApi.Asked::body)
+        .extracting(FakeApi.Request::body)
         .containsOnly("{\"type\":\"t\"}");
   }
 
-  @Test
-  void a_purge_that_finds_nothing_in_its_time_says_that_there_is_more() {
-    api.answering(200, "{\"matched\":9,\"purged\":9,\"more\":true}")
-        .answering(200, "{\"matched\":1,\"atLeast\":true,\"purged\":0,\"more\":true}");
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "dead-letter purge --type t",
+        "type delete t",
+        "key revoke 7",
+        "schedule delete n",
+      })
+  void a_terminal_asks_before_deleting(String line) {
+    api.responding(200, "{}");
+    terminal.isTerminal = true;
 
-    assertThat(type("dead-letter purge --error x --json")).isZero();
+    terminal.input = "n\n";
+    assertThat(type(line)).isEqualTo(2);
+    assertThat(terminal.err())
+        .contains("? [y/N] ")
+        .endsWith("carillon: cancelled; nothing was changed\n");
+    terminal.input = "";
+    assertThat(type(line)).isEqualTo(2);
+    assertThat(api.requests()).isEmpty();
 
-    assertThat(out()).isEqualTo("{\"matched\":10,\"atLeast\":true,\"purged\":9,\"more\":true}\n");
+    terminal.input = "y\n";
+    assertThat(type(line)).isZero();
+    assertThat(type(line + " --yes")).isZero();
+    assertThat(api.requests()).hasSize(2);
   }
 
   @Test
-  void top_shows_the_metrics_of_one_server_between_two_readings() {
-    api.answering(200, "carillon_claimer_claimed_total 100\ncarillon_backlog_due 7\n")
-        .answering(200, "carillon_claimer_claimed_total 200\ncarillon_backlog_due 5\n");
+  void a_purge_without_progress_stops_and_reports_more() {
+    api.responding(200, "{\"matched\":9,\"purged\":9,\"more\":true}")
+        .responding(200, "{\"matched\":1,\"atLeast\":true,\"purged\":0,\"more\":true}");
 
-    assertThat(type("top --metrics --once --interval 10ms")).as(err()).isZero();
+    assertThat(type("dead-letter purge --error x --json")).isZero();
 
-    assertThat(out()).hasLineCount(1).contains("backlog=5").containsPattern("claimed/s=[1-9]");
-    assertThat(api.asked())
-        .extracting(FakeApi.Asked::line)
+    assertThat(terminal.out())
+        .isEqualTo("{\"matched\":10,\"atLeast\":true,\"purged\":9,\"more\":true}\n");
+  }
+
+  @Test
+  void top_computes_the_metrics_of_one_node_from_two_scrapes() {
+    api.responding(200, "carillon_claimer_claimed_total 100\ncarillon_backlog_due 7\n")
+        .responding(200, "carillon_claimer_claimed_total 200\ncarillon_backlog_due 5\n");
+
+    assertThat(type("top --metrics --once --interval 10ms")).as(terminal.err()).isZero();
+
+    assertThat(terminal.out())
+        .hasLineCount(1)
+        .contains("backlog=5")
+        .containsPattern("claimed/s=[1-9]");
+    assertThat(api.requests())
+        .extracting(FakeApi.Request::line)
         .containsExactly("GET /metrics", "GET /metrics");
   }
 }

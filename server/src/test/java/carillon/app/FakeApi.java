@@ -12,26 +12,25 @@ import java.util.List;
 import java.util.Queue;
 import org.jspecify.annotations.Nullable;
 
-/** A server that remembers what it was asked, and answers what it was told to. */
+/** An HTTP server with scripted responses that records its requests. The last response repeats. */
 final class FakeApi implements AutoCloseable {
 
-  /** One request as it came. */
-  record Asked(
+  record Request(
       String line,
       String body,
       @Nullable String key,
       @Nullable String tenant,
       @Nullable String ifMatch) {}
 
-  private record Answer(int status, String body) {}
+  private record Response(int status, String body) {}
 
   private final HttpServer server;
-  private final Queue<Answer> answers = new ArrayDeque<>();
-  private final List<Asked> asked = new ArrayList<>();
+  private final Queue<Response> responses = new ArrayDeque<>();
+  private final List<Request> requests = new ArrayList<>();
 
   FakeApi() throws IOException {
     server = HttpServer.create(new InetSocketAddress(InetAddress.ofLiteral("127.0.0.1"), 0), 0);
-    server.createContext("/", this::answer);
+    server.createContext("/", this::handle);
     server.start();
   }
 
@@ -39,37 +38,37 @@ final class FakeApi implements AutoCloseable {
     return "http://127.0.0.1:" + server.getAddress().getPort();
   }
 
-  synchronized FakeApi answering(int status, String body) {
-    answers.add(new Answer(status, body));
+  synchronized FakeApi responding(int status, String body) {
+    responses.add(new Response(status, body));
     return this;
   }
 
-  synchronized List<Asked> asked() {
-    return List.copyOf(asked);
+  synchronized List<Request> requests() {
+    return List.copyOf(requests);
   }
 
-  Asked only() {
-    if (asked().size() != 1) {
-      throw new AssertionError(asked().toString());
+  Request only() {
+    if (requests().size() != 1) {
+      throw new AssertionError(requests().toString());
     }
-    return asked().getFirst();
+    return requests().getFirst();
   }
 
-  private void answer(HttpExchange exchange) throws IOException {
+  private void handle(HttpExchange exchange) throws IOException {
     String body = new String(exchange.getRequestBody().readAllBytes(), StandardCharsets.UTF_8);
-    Answer answer;
+    Response response;
     synchronized (this) {
-      asked.add(
-          new Asked(
+      requests.add(
+          new Request(
               exchange.getRequestMethod() + " " + exchange.getRequestURI(),
               body,
               exchange.getRequestHeaders().getFirst("Authorization"),
               exchange.getRequestHeaders().getFirst("Carillon-Tenant"),
               exchange.getRequestHeaders().getFirst("If-Match")));
-      answer = answers.size() == 1 ? answers.element() : answers.remove();
+      response = responses.size() == 1 ? responses.element() : responses.remove();
     }
-    byte[] bytes = answer.body().getBytes(StandardCharsets.UTF_8);
-    exchange.sendResponseHeaders(answer.status(), bytes.length == 0 ? -1 : bytes.length);
+    byte[] bytes = response.body().getBytes(StandardCharsets.UTF_8);
+    exchange.sendResponseHeaders(response.status(), bytes.length == 0 ? -1 : bytes.length);
     exchange.getResponseBody().write(bytes);
     exchange.close();
   }

@@ -62,7 +62,7 @@ class ReadmeTest {
       assertThat(output)
           .contains("/hello attempt 1 {\"to\": \"you\"}\n")
           .contains("/broken attempt 3 \n")
-          .contains("the target responded with 503")
+          .contains("HTTP 503 from target")
           .contains("{\"cancelled\":1,")
           .contains("\"result\":\"accepted\"}", "\"result\":\"stale\"}")
           .contains("/invoice attempt 1 {\"number\": 1}\n")

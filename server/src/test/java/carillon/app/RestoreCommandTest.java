@@ -2,38 +2,33 @@ package carillon.app;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import carillon.cli.Console;
-import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;
-import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Map;
 import java.util.zip.GZIPOutputStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** {@code carillon dead-letter restore}, as far as it needs no server. */
+/** {@code carillon dead-letter restore} with scripted responses. */
 class RestoreCommandTest {
 
   @TempDir Path directory;
 
-  private final ByteArrayOutputStream out = new ByteArrayOutputStream();
-  private final ByteArrayOutputStream err = new ByteArrayOutputStream();
-  private byte[] input = new byte[0];
   private FakeApi api;
+  private Terminal terminal;
 
   @BeforeEach
   void start() throws IOException {
     api = new FakeApi();
+    terminal = new Terminal(directory, api.url(), "k");
   }
 
   @AfterEach
@@ -44,19 +39,7 @@ class RestoreCommandTest {
   private int restore(String... more) {
     List<String> args = new ArrayList<>(List.of("dead-letter", "restore"));
     args.addAll(List.of(more));
-    Console console =
-        new Console(
-            new PrintStream(out, true, StandardCharsets.UTF_8),
-            new PrintStream(err, true, StandardCharsets.UTF_8),
-            new ByteArrayInputStream(input),
-            Map.of("CARILLON_URL", api.url(), "CARILLON_KEY", "k"),
-            directory,
-            false);
-    return Main.run(args.toArray(String[]::new), console);
-  }
-
-  private String err() {
-    return err.toString(StandardCharsets.UTF_8);
+    return terminal.run(args.toArray(String[]::new));
   }
 
   private static String line(String tenant, int n) {
@@ -76,37 +59,37 @@ class RestoreCommandTest {
   }
 
   @Test
-  void each_tenant_gets_its_lines_as_they_stand() throws IOException {
-    api.answering(200, "{\"restored\": 1, \"present\": 2}");
+  void each_tenant_receives_its_lines_unchanged() throws IOException {
+    api.responding(200, "{\"restored\": 1, \"present\": 2}");
     file("a.gz", zipped(line("one", 1), line("two", 2), "", line("one", 3)));
 
-    assertThat(restore("a.gz", "--json")).as(err()).isZero();
+    assertThat(restore("a.gz", "--json")).as(terminal.err()).isZero();
 
-    assertThat(api.asked())
-        .extracting(FakeApi.Asked::line)
+    assertThat(api.requests())
+        .extracting(FakeApi.Request::line)
         .containsOnly("POST /v1/dead-letters/restore");
-    assertThat(api.asked()).extracting(FakeApi.Asked::tenant).containsExactly("one", "two");
-    assertThat(api.asked())
-        .extracting(FakeApi.Asked::body)
+    assertThat(api.requests()).extracting(FakeApi.Request::tenant).containsExactly("one", "two");
+    assertThat(api.requests())
+        .extracting(FakeApi.Request::body)
         .containsExactly(line("one", 1) + "\n" + line("one", 3) + "\n", line("two", 2) + "\n");
-    assertThat(out.toString(StandardCharsets.UTF_8)).isEqualTo("{\"restored\":2,\"present\":4}\n");
-    assertThat(err()).isEmpty();
+    assertThat(terminal.out()).isEqualTo("{\"restored\":2,\"present\":4}\n");
+    assertThat(terminal.err()).isEmpty();
   }
 
   @Test
-  void plain_lines_come_from_standard_input_and_one_tenant_can_be_meant() {
-    api.answering(200, "{\"restored\": 1, \"present\": 0}");
-    input = (line("one", 1) + "\n" + line("two", 2)).getBytes(StandardCharsets.UTF_8);
+  void plain_lines_are_read_from_standard_input_and_filtered_by_tenant() {
+    api.responding(200, "{\"restored\": 1, \"present\": 0}");
+    terminal.input = line("one", 1) + "\n" + line("two", 2);
 
-    assertThat(restore("-", "--tenant", "two")).as(err()).isZero();
+    assertThat(restore("-", "--tenant", "two")).as(terminal.err()).isZero();
 
     assertThat(api.only().tenant()).isEqualTo("two");
     assertThat(api.only().body()).isEqualTo(line("two", 2) + "\n");
   }
 
   @Test
-  void the_newest_file_goes_first_and_many_lines_in_chunks() throws IOException {
-    api.answering(200, "{\"restored\": 200, \"present\": 0}");
+  void the_newest_file_is_first_and_many_lines_are_sent_in_chunks() throws IOException {
+    api.responding(200, "{\"restored\": 200, \"present\": 0}");
     String[] many = new String[450];
     Arrays.setAll(many, n -> line("one", n));
     file("dead-letters-2026-01-01.gz", zipped(line("old", 1)));
@@ -114,46 +97,46 @@ class RestoreCommandTest {
 
     assertThat(restore("dead-letters-2026-01-01.gz", "dead-letters-2026-02-01.gz")).isZero();
 
-    assertThat(api.asked())
-        .extracting(FakeApi.Asked::tenant)
+    assertThat(api.requests())
+        .extracting(FakeApi.Request::tenant)
         .containsExactly("one", "one", "one", "old");
-    assertThat(api.asked())
-        .extracting(asked -> asked.body().lines().count())
+    assertThat(api.requests())
+        .extracting(request -> request.body().lines().count())
         .containsExactly(200L, 200L, 50L, 1L);
   }
 
   @Test
-  void what_the_server_refuses_is_told_by_the_line_of_the_file() throws IOException {
-    api.answering(
+  void a_rejected_line_is_reported_by_its_number_in_the_file() throws IOException {
+    api.responding(
         422,
         "{\"detail\": \"x\", \"errors\": [{\"pointer\": \"/lines/1/fence\", \"message\": \"is"
             + " bad\"}]}");
     file("a.gz", zipped(line("two", 1), "", line("one", 2), line("one", 3)));
-    api.answering(200, "{}");
+    api.responding(200, "{}");
 
     assertThat(restore("a.gz", "--tenant", "one")).isEqualTo(2);
 
-    assertThat(err()).isEqualTo("carillon: a.gz: line 4: /fence is bad\n");
+    assertThat(terminal.err()).isEqualTo("carillon: a.gz: line 4: /fence is bad\n");
   }
 
   @Test
-  void a_tenant_that_is_not_there_is_named() throws IOException {
-    api.answering(404, "{\"detail\": \"there is no such tenant\"}");
+  void an_unknown_tenant_is_named() throws IOException {
+    api.responding(404, "{\"detail\": \"unknown tenant\"}");
     file("a.gz", zipped(line("gone", 1)));
     file("b", line("Not A Name", 1).getBytes(StandardCharsets.UTF_8));
 
     assertThat(restore("a.gz")).isEqualTo(2);
     assertThat(restore("b")).isEqualTo(2);
 
-    assertThat(err().lines())
+    assertThat(terminal.err().lines())
         .containsExactly(
-            "carillon: a.gz: tenant \"gone\": there is no such tenant",
-            "carillon: b: line 1: \"Not A Name\" is no tenant's name");
-    assertThat(api.asked()).hasSize(1);
+            "carillon: a.gz: tenant \"gone\": unknown tenant",
+            "carillon: b: line 1: \"Not A Name\" is not a valid tenant name");
+    assertThat(api.requests()).hasSize(1);
   }
 
   @Test
-  void of_a_damaged_file_nothing_is_restored() throws IOException {
+  void a_damaged_file_restores_nothing() throws IOException {
     String[] many = new String[400];
     Arrays.setAll(many, n -> line("one", n * 7919));
     byte[] whole = zipped(many);
@@ -161,13 +144,14 @@ class RestoreCommandTest {
 
     assertThat(restore("cut.gz")).isEqualTo(2);
 
-    assertThat(err()).contains("cut.gz: is damaged or cut off, nothing of it was restored");
-    assertThat(err()).hasLineCount(1);
-    assertThat(api.asked()).isEmpty();
+    assertThat(terminal.err())
+        .contains("cut.gz: is damaged or truncated; nothing was restored")
+        .hasLineCount(1);
+    assertThat(api.requests()).isEmpty();
   }
 
   @Test
-  void what_is_no_archive_is_one_line() throws IOException {
+  void a_file_that_is_not_an_archive_is_one_line() throws IOException {
     file("text", "hello\n".getBytes(StandardCharsets.UTF_8));
     file("json", "[1]\n".getBytes(StandardCharsets.UTF_8));
     file("fake.gz", new byte[] {0x1f, (byte) 0x8b, 1, 2});
@@ -178,28 +162,29 @@ class RestoreCommandTest {
     assertThat(restore("fake.gz")).isEqualTo(2);
     assertThat(restore()).isEqualTo(2);
 
-    assertThat(err().lines())
+    assertThat(terminal.err().lines())
         .satisfiesExactly(
-            line -> assertThat(line).isEqualTo("carillon: none: cannot be read: no such file"),
-            line -> assertThat(line).contains("text: line 1 names no tenant"),
-            line -> assertThat(line).contains("json: line 1 names no tenant"),
-            line -> assertThat(line).startsWith("carillon: fake.gz: cannot be read: "),
+            line ->
+                assertThat(line).isEqualTo("carillon: none: cannot read the file: no such file"),
+            line -> assertThat(line).contains("text: line 1 has no tenant"),
+            line -> assertThat(line).contains("json: line 1 has no tenant"),
+            line -> assertThat(line).startsWith("carillon: fake.gz: cannot read the file: "),
             line -> assertThat(line).contains("Missing required parameter: 'FILE'"));
-    assertThat(api.asked()).isEmpty();
+    assertThat(api.requests()).isEmpty();
   }
 
   @Test
   void an_empty_file_restores_nothing() throws IOException {
     file("empty.gz", zipped());
 
-    assertThat(restore("empty.gz", "--json")).as(err()).isZero();
+    assertThat(restore("empty.gz", "--json")).as(terminal.err()).isZero();
 
-    assertThat(out.toString(StandardCharsets.UTF_8)).isEqualTo("{\"restored\":0,\"present\":0}\n");
-    assertThat(api.asked()).isEmpty();
+    assertThat(terminal.out()).isEqualTo("{\"restored\":0,\"present\":0}\n");
+    assertThat(api.requests()).isEmpty();
   }
 
   @Test
-  void a_line_that_never_ends_is_not_read_into_memory() throws IOException {
+  void an_endless_line_is_not_read_into_memory() throws IOException {
     ByteArrayOutputStream bytes = new ByteArrayOutputStream();
     try (OutputStream zip = new GZIPOutputStream(bytes)) {
       byte[] block = new byte[1 << 20];
@@ -212,6 +197,6 @@ class RestoreCommandTest {
 
     assertThat(restore("bomb.gz")).isEqualTo(2);
 
-    assertThat(err()).contains("line 1 has more than 33554432 bytes").hasLineCount(1);
+    assertThat(terminal.err()).contains("line 1 has more than 33554432 bytes").hasLineCount(1);
   }
 }

@@ -14,7 +14,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** {@code carillon schedule ...}, as far as it needs no server. */
+/** {@code carillon schedule ...} with scripted responses. */
 class ScheduleCommandsTest {
 
   @TempDir Path directory;
@@ -33,7 +33,7 @@ class ScheduleCommandsTest {
     api.close();
   }
 
-  /** Arguments as one would type them after "schedule"; _ stands for a space inside of one. */
+  /** Runs a schedule command; _ is a space inside an argument. */
   private int type(String line) {
     List<String> words = List.of(("schedule " + line).split(" "));
     return terminal.run(words.stream().map(word -> word.replace('_', ' ')).toArray(String[]::new));
@@ -70,6 +70,7 @@ class ScheduleCommandsTest {
         "resume n                 | POST /v1/schedules/n/resume |",
         "trigger n                | POST /v1/schedules/n/trigger |",
         "trigger n --payload null | POST /v1/schedules/n/trigger | {\"payload\":null}",
+        "runs n                   | GET /v1/schedules/n/fires |",
         "fires n --outcome skipped --from A --to B --limit 2 |"
             + " GET /v1/schedules/n/fires?outcome=skipped&from=A&to=B&limit=2 |",
         "preview *_*_*_*_* --count 3 --from A --name n | POST /v1/schedules/preview |"
@@ -85,8 +86,8 @@ class ScheduleCommandsTest {
         "backfills n --cursor c   | GET /v1/schedules/n/backfills?cursor=c |",
         "backfill-stop n 7        | POST /v1/schedules/n/backfills/7/stop |",
       })
-  void each_command_is_one_call(String line, String request, @Nullable String body) {
-    api.answering(200, "{\"items\": []}");
+  void each_command_is_one_request(String line, String request, @Nullable String body) {
+    api.responding(200, "{\"items\": []}");
 
     assertThat(type(line)).as(terminal.err()).isZero();
 
@@ -103,22 +104,22 @@ class ScheduleCommandsTest {
         "put n --cron @daily --every 1s --type t | mutually exclusive",
         "put n --every 1s --type t --method GET  | --method, --header, --secret-header and"
             + " --timeout need --http",
-        "preview                  | give either an expression in quotes, or --every",
-        "preview @daily --every 1s | give either an expression in quotes, or --every",
+        "preview                  | specify a cron expression in quotes, or --every",
+        "preview @daily --every 1s | specify a cron expression in quotes, or --every",
         "preview 0 9 * * *        | unknown argument \"9\"",
         "backfill n --from A      | Missing required option: '--to=TIME'",
         "backfill n --from A --to B --watch --interval soon | --interval: \"soon\" is not a",
         "backfill-stop n          | Missing required parameter: 'ID'",
         "apply                    | Missing required option: '--file=FILE|-'",
-        "apply -f none.yaml       | none.yaml: cannot be read: no such file",
+        "apply -f none.yaml       | none.yaml: cannot read the file: no such file",
         "tirgger n                | unknown command \"tirgger\"; did you mean trigger?",
       })
-  void a_mistake_is_one_line_and_status_2(String line, String expected) {
+  void an_error_is_one_line_and_status_2(String line, String expected) {
     assertThat(type(line)).isEqualTo(2);
 
     assertThat(terminal.err()).startsWith("carillon: ").contains(expected).hasLineCount(1);
     assertThat(terminal.out()).isEmpty();
-    assertThat(api.asked()).isEmpty();
+    assertThat(api.requests()).isEmpty();
   }
 
   @ParameterizedTest
@@ -126,20 +127,20 @@ class ScheduleCommandsTest {
       strings = {
         "",
         "put",
-        "show",
+        "get",
         "list",
         "delete",
         "pause",
         "resume",
         "trigger",
-        "fires",
+        "runs",
         "preview",
         "backfill",
         "backfills",
         "backfill-stop",
         "apply"
       })
-  void every_command_explains_itself(String command) {
+  void every_command_has_help(String command) {
     assertThat(type((command + " --help").strip())).isZero();
 
     assertThat(terminal.out()).startsWith("Usage: carillon schedule");
@@ -147,8 +148,8 @@ class ScheduleCommandsTest {
   }
 
   @Test
-  void a_preview_is_the_sentence_and_the_times_with_their_notes_in_full() {
-    api.answering(
+  void a_preview_shows_the_description_and_the_runs_with_full_notes() {
+    api.responding(
         200,
         """
         {"description": "At 02:30 every day", "timezone": "Europe/Berlin", "timezoneData": "2025b",
@@ -175,15 +176,15 @@ class ScheduleCommandsTest {
   }
 
   @Test
-  void a_schedule_says_what_became_of_its_times() {
-    api.answering(
+  void a_schedule_shows_its_counters_and_last_run() {
+    api.responding(
         200,
         """
         {"name": "n", "counters": {"runs": 5, "completed": 4, "failed": 1, "cancelled": 0,
           "skipped": {"overlap": 3, "paused": 0, "window": 1}},
          "lastRun": {"at": "T", "outcome": "task", "status": "DEAD", "taskId": "7"}}
         """);
-    api.answering(
+    api.responding(
         200,
         "{\"name\": \"n\", \"lastRun\": {\"at\": \"T\", \"outcome\": \"skipped\", \"reason\":"
             + " \"overlap\"}}");
@@ -203,8 +204,8 @@ class ScheduleCommandsTest {
   }
 
   @Test
-  void a_schedule_that_fires_no_more_says_so() {
-    api.answering(200, "{\"name\": \"n\", \"status\": \"FINISHED\", \"nextRuns\": []}");
+  void a_schedule_without_next_runs_is_shown_as_such() {
+    api.responding(200, "{\"name\": \"n\", \"status\": \"FINISHED\", \"nextRuns\": []}");
 
     assertThat(type("show n")).isZero();
 
@@ -212,8 +213,8 @@ class ScheduleCommandsTest {
   }
 
   @Test
-  void a_list_has_the_rule_and_the_next_time_of_each() {
-    api.answering(
+  void a_list_shows_the_rule_and_the_next_run() {
+    api.responding(
         200,
         """
         {"items": [
@@ -228,19 +229,19 @@ class ScheduleCommandsTest {
     assertThat(terminal.out())
         .isEqualTo(
             """
-            NAME  TYPE  STATUS  FIRES      TIMEZONE  NEXT RUN
+            NAME  TYPE  STATUS  SCHEDULE   TIMEZONE  NEXT RUN
             a     t     ACTIVE  0 9 * * *  UTC       T
-            b     t     PAUSED  PT1M30S    UTC       -
+            b     t     PAUSED  90s        UTC       -
             """);
   }
 
   @Test
-  void a_backfill_is_watched_until_it_has_ended() {
+  void a_backfill_is_followed_until_it_finishes() {
     String backfill =
         "{\"id\":\"7\",\"status\":\"%s\",\"times\":400,\"made\":%d,\"existing\":2,\"skipped\":1}";
-    api.answering(202, backfill.formatted("RUNNING", 0))
-        .answering(200, backfill.formatted("RUNNING", 97))
-        .answering(200, backfill.formatted("DONE", 397));
+    api.responding(202, backfill.formatted("RUNNING", 0))
+        .responding(200, backfill.formatted("RUNNING", 97))
+        .responding(200, backfill.formatted("DONE", 397));
 
     assertThat(type("backfill n --from A --to B --watch --interval 1ms --json")).isZero();
 
@@ -248,12 +249,12 @@ class ScheduleCommandsTest {
     assertThat(terminal.err())
         .isEqualTo(
             """
-            RUNNING 0%: 3 of 400 times, 0 made, 2 had a task, 1 skipped
-            RUNNING 25%: 100 of 400 times, 97 made, 2 had a task, 1 skipped
-            DONE 100%: 400 of 400 times, 397 made, 2 had a task, 1 skipped
+            RUNNING 0%: 3 of 400 run times: 0 created, 2 already existed, 1 skipped
+            RUNNING 25%: 100 of 400 run times: 97 created, 2 already existed, 1 skipped
+            DONE 100%: 400 of 400 run times: 397 created, 2 already existed, 1 skipped
             """);
-    assertThat(api.asked())
-        .extracting(FakeApi.Asked::line)
+    assertThat(api.requests())
+        .extracting(FakeApi.Request::line)
         .containsExactly(
             "POST /v1/schedules/n/backfill",
             "GET /v1/schedules/n/backfills/7",
@@ -261,10 +262,10 @@ class ScheduleCommandsTest {
   }
 
   @Test
-  void a_terminal_gets_one_bar_that_fills_up() {
+  void a_terminal_shows_a_progress_bar() {
     terminal.isTerminal = true;
-    api.answering(202, "{\"id\":\"7\",\"status\":\"RUNNING\",\"times\":4,\"made\":2}")
-        .answering(200, "{\"id\":\"7\",\"status\":\"STOPPED\",\"times\":4,\"made\":2}");
+    api.responding(202, "{\"id\":\"7\",\"status\":\"RUNNING\",\"times\":4,\"made\":2}")
+        .responding(200, "{\"id\":\"7\",\"status\":\"STOPPED\",\"times\":4,\"made\":2}");
 
     assertThat(type("backfill n --from A --to B --watch --interval 1ms")).isZero();
 

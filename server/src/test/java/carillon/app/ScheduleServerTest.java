@@ -22,7 +22,7 @@ import org.junit.jupiter.api.io.TempDir;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
-/** {@code carillon schedule ...} with a server of its own. */
+/** {@code carillon schedule ...} with a real server. */
 class ScheduleServerTest {
 
   private static final String FILE =
@@ -86,7 +86,7 @@ class ScheduleServerTest {
     terminal.environment.put("CARILLON_TENANT", "default");
   }
 
-  /** A tenant that no other test looks at. */
+  /** Uses a tenant of this test alone. */
   private void tenant(String name) {
     try (Carillon carillon = Carillon.connect(node.url(), key)) {
       carillon.put("/v1/tenants/" + name, Map.of());
@@ -124,7 +124,7 @@ class ScheduleServerTest {
             + hashed   created
             3 created, 0 changed, 0 unchanged, 0 removed
             """);
-    JsonNode nightly = json("schedule", "show", "nightly");
+    JsonNode nightly = json("schedule", "get", "nightly");
     assertThat(run("schedule", "apply", "-f", "f.yaml", "--prune"))
         .isEqualTo(
             """
@@ -134,14 +134,14 @@ class ScheduleServerTest {
             0 created, 0 changed, 3 unchanged, 0 removed
             """);
 
-    assertThat(json("schedule", "show", "nightly").path("version"))
+    assertThat(json("schedule", "get", "nightly").path("version"))
         .isEqualTo(nightly.path("version"));
     assertThat(nightly.path("payload")).hasToString("{\"part\":0.1,\"tags\":[\"a\",null]}");
-    assertThat(json("schedule", "show", "often").path("status").asString()).isEqualTo("PAUSED");
+    assertThat(json("schedule", "get", "often").path("status").asString()).isEqualTo("PAUSED");
   }
 
   @Test
-  void what_changed_is_shown_done_once_and_pruned() throws IOException {
+  void changes_are_shown_applied_and_pruned() throws IOException {
     tenant("changed");
     file(FILE);
     run("schedule", "apply", "-f", "f.yaml");
@@ -160,9 +160,7 @@ class ScheduleServerTest {
 
     assertThat(run("schedule", "apply", "-f", "f.yaml", "--prune", "--dry-run"))
         .isEqualTo(
-            steps
-                + "dry run: 3 would change (1 created, 1 changed, 1 unchanged, 1 removed); nothing"
-                + " was changed\n");
+            steps + "dry run: 3 would change (1 created, 1 changed, 1 unchanged, 1 removed)\n");
     assertThat(run("schedule", "list")).contains("30 2 * * *", "hashed").doesNotContain("new ");
     assertThat(run("schedule", "apply", "-f", "f.yaml", "--prune"))
         .isEqualTo(steps + "1 created, 1 changed, 1 unchanged, 1 removed\n");
@@ -170,7 +168,7 @@ class ScheduleServerTest {
   }
 
   @Test
-  void a_secret_of_a_file_is_compared_by_the_server_and_never_shown() throws IOException {
+  void a_secret_in_a_file_is_compared_by_the_server_and_never_shown() throws IOException {
     tenant("secrets");
     String yaml =
         """
@@ -188,22 +186,22 @@ class ScheduleServerTest {
     all += run("schedule", "apply", "-f", "f.yaml");
     assertThat(run("schedule", "apply", "-f", "f.yaml", "--dry-run"))
         .startsWith("= s  unchanged, not compared: " + unknown + "\n");
-    assertThat(json("schedule", "show", "s").path("version").asInt()).isEqualTo(1);
+    assertThat(json("schedule", "get", "s").path("version").asInt()).isEqualTo(1);
     file(yaml.formatted("marker1", "marker2", "marker4"));
     String rotated = run("schedule", "apply", "-f", "f.yaml");
     all += rotated;
 
     assertThat(rotated).startsWith("~ s  changed: target.http.headers.X-Key (hidden), ");
-    assertThat(json("schedule", "show", "s").path("version").asInt()).isEqualTo(2);
-    // As it is shown it can be applied, too.
+    assertThat(json("schedule", "get", "s").path("version").asInt()).isEqualTo(2);
+    // A schedule can be applied as it is shown.
     file(yaml.formatted("(hidden)", "(hidden)", "(hidden)"));
     assertThat(run("schedule", "apply", "-f", "f.yaml")).startsWith("= s  unchanged\n");
-    all += run("schedule", "show", "s") + run("schedule", "list", "--json");
+    all += run("schedule", "get", "s") + run("schedule", "list", "--json");
     assertThat(all).doesNotContain("marker");
   }
 
   @Test
-  void nothing_is_changed_by_a_file_that_the_server_refuses() throws IOException {
+  void a_rejected_file_changes_nothing() throws IOException {
     tenant("refused");
     file(
         """
@@ -223,13 +221,13 @@ class ScheduleServerTest {
 
     assertThat(terminal.err())
         .startsWith("carillon: f.yaml: line 5: never: /cron ")
-        .endsWith("; and refused too: nowhere, over\n")
+        .endsWith("; also rejected: nowhere, over\n")
         .hasLineCount(1);
-    assertThat(run("schedule", "list")).isEqualTo("none\n");
+    assertThat(run("schedule", "list")).isEqualTo("no results\n");
   }
 
   @Test
-  void a_file_comes_from_standard_input() {
+  void a_file_is_read_from_standard_input() {
     tenant("input");
     terminal.input = "schedules: [{name: a, cron: '@daily', type: t}]";
 
@@ -237,7 +235,7 @@ class ScheduleServerTest {
   }
 
   @Test
-  void a_preview_flags_the_days_on_which_clocks_change() {
+  void a_preview_notes_dst_changes() {
     assertThat(
             run(
                 "schedule",
@@ -256,27 +254,27 @@ class ScheduleServerTest {
   }
 
   @Test
-  void a_schedule_fires_is_paused_triggered_resumed_and_deleted() {
+  void a_schedule_runs_is_paused_triggered_resumed_and_deleted() {
     tenant("life");
     run("schedule", "put", "beat", "--every", "1s", "--type", "t", "--discard");
     Awaitility.await()
         .atMost(Duration.ofSeconds(30))
-        .until(() -> run("schedule", "fires", "beat").contains("COMPLETED"));
+        .until(() -> run("schedule", "runs", "beat").contains("COMPLETED"));
 
     assertThat(run("schedule", "pause", "beat", "--reason", "too loud"))
         .contains("PAUSED", "too loud");
     assertThat(run("schedule", "list")).contains("PAUSED");
     JsonNode task = json("schedule", "trigger", "beat");
     assertThat(task.path("scheduleName").asString()).isEqualTo("beat");
-    assertThat(run("schedule", "fires", "beat", "--outcome", "task"))
+    assertThat(run("schedule", "runs", "beat", "--outcome", "task"))
         .contains("trigger", task.path("id").asString());
     assertThat(run("schedule", "resume", "beat")).contains("ACTIVE");
     assertThat(run("schedule", "delete", "beat")).isEqualTo("done\n");
-    assertThat(terminal.run("schedule", "show", "beat")).isEqualTo(1);
+    assertThat(terminal.run("schedule", "get", "beat")).isEqualTo(1);
   }
 
   @Test
-  void a_backfill_is_counted_watched_and_listed() {
+  void a_backfill_is_counted_followed_and_listed() {
     tenant("past");
     run("schedule", "put", "daily", "--cron", "@daily", "--type", "t", "--discard");
     String[] backfill = {
@@ -295,6 +293,6 @@ class ScheduleServerTest {
     assertThat(done.path("status").asString()).isEqualTo("DONE");
     assertThat(done.path("made").asInt()).isEqualTo(31);
     assertThat(run("schedule", "backfills", "daily")).contains(done.path("id").asString(), "DONE");
-    assertThat(run("schedule", "fires", "daily", "--outcome", "task")).contains("backfill");
+    assertThat(run("schedule", "runs", "daily", "--outcome", "task")).contains("backfill");
   }
 }

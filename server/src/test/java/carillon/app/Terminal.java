@@ -9,7 +9,7 @@ import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.Map;
 
-/** Where a test types commands: what they print is kept, and taken by who looks at it. */
+/** Runs commands in-process and captures their output. */
 final class Terminal {
 
   final Map<String, String> environment = new HashMap<>();
@@ -26,7 +26,7 @@ final class Terminal {
     environment.put("CARILLON_KEY", key);
   }
 
-  /** Runs a command in this process, and answers its status. */
+  /** Runs a command and returns its exit status. */
   int run(String... args) {
     Console console =
         new Console(
@@ -39,17 +39,17 @@ final class Terminal {
     return Main.run(args, console);
   }
 
-  /** What was printed since the last time. */
+  /** The standard output since the last call. */
   String out() {
-    return taken(out);
+    return take(out);
   }
 
-  /** The same of what went wrong. */
+  /** The standard error since the last call. */
   String err() {
-    return taken(err);
+    return take(err);
   }
 
-  private static String taken(ByteArrayOutputStream stream) {
+  private static String take(ByteArrayOutputStream stream) {
     String text = stream.toString(StandardCharsets.UTF_8);
     stream.reset();
     return text;

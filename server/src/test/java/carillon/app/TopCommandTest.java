@@ -16,7 +16,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** {@code carillon top} with a server that says what it is told to. */
+/** {@code carillon top} with scripted responses. */
 class TopCommandTest {
 
   @TempDir Path directory;
@@ -68,9 +68,9 @@ class TopCommandTest {
   }
 
   @Test
-  void a_pipe_gets_the_whole_page_once() {
-    api.answering(200, cluster(node("a-1", "ALIVE", 32, 100), node("b-2", "ALIVE", 32, 100)))
-        .answering(200, cluster(node("a-1", "ALIVE", 48, 1600), node("b-2", "DRAINING", 16, 100)));
+  void a_pipe_gets_the_page_once() {
+    api.responding(200, cluster(node("a-1", "ALIVE", 32, 100), node("b-2", "ALIVE", 32, 100)))
+        .responding(200, cluster(node("a-1", "ALIVE", 48, 1600), node("b-2", "DRAINING", 16, 100)));
 
     assertThat(top().replace(api.url(), "URL"))
         .isEqualTo(
@@ -79,31 +79,31 @@ class TopCommandTest {
 
             leader    a-1, term 7, for 3h
             nodes     1 alive, 1 draining
-            tasks     1,500 claimed/s, 1,500 ended/s, 6 of 1,024 in flight, lag 4ms
-            shards    64, 0 unassigned, last moved 0s ago
+            tasks     1,500 claimed/s, 1,500 finished/s, 6 of 1,024 in flight, lag 4ms
+            shards    64, 0 unassigned, last rebalanced 0s ago
             database  PostgreSQL 18.6, timeline 2, oldest transaction -
             standbys  s1 streaming sync, 0ms behind
 
-              NODE  STATUS    ROLES       IN FLIGHT  CLAIMED/S  ENDED/S  LAG  CLOCK  BEAT   UP  SHARDS                    VERSION  ADDRESS
-            * a-1   ALIVE     api,engine      3/512      1,500    1,500  4ms   -2ms    0s  24h      48  ################  1.2      http://10.0.0.1:8080
-              b-2   DRAINING  api,engine      3/512          -        -  4ms   -2ms    0s  24h      16  ######            1.2      http://10.0.0.1:8080
+              NODE  STATUS    ROLES       IN FLIGHT  CLAIMED/S  FINISHED/S  LAG  CLOCK  HEARTBEAT   UP  SHARDS                    VERSION  ADDRESS
+            * a-1   ALIVE     api,engine      3/512      1,500       1,500  4ms   -2ms         0s  24h      48  ################  1.2      http://10.0.0.1:8080
+              b-2   DRAINING  api,engine      3/512          -           -  4ms   -2ms         0s  24h      16  ######            1.2      http://10.0.0.1:8080
             """);
-    assertThat(api.asked())
-        .extracting(FakeApi.Asked::line)
+    assertThat(api.requests())
+        .extracting(FakeApi.Request::line)
         .containsExactly("GET /v1/cluster", "GET /v1/cluster");
   }
 
   @Test
-  void programs_get_the_answer_as_it_came() {
-    api.answering(200, "{\"leader\":null,\"nodes\":[]}");
+  void json_is_printed_unchanged() {
+    api.responding(200, "{\"leader\":null,\"nodes\":[]}");
 
     assertThat(top("--json")).isEqualTo("{\"leader\":null,\"nodes\":[]}\n");
     assertThat(api.only().line()).isEqualTo("GET /v1/cluster");
   }
 
   @Test
-  void a_cluster_of_which_little_is_known_is_shown_as_such() {
-    api.answering(200, "{\"leader\":null,\"nodes\":[],\"shards\":{\"unassigned\":64}}");
+  void missing_values_are_shown_as_such() {
+    api.responding(200, "{\"leader\":null,\"nodes\":[],\"shards\":{\"unassigned\":64}}");
 
     assertThat(top("--once"))
         .contains("leader    none\n")
@@ -113,20 +113,20 @@ class TopCommandTest {
   }
 
   @Test
-  void those_that_left_are_only_counted_and_those_that_went_silent_shown() {
-    api.answering(200, cluster(node("a-1", "SILENT", 0, 100), node("gone", "LEFT", 0, 100)));
+  void stopped_nodes_are_counted_and_silent_nodes_are_shown() {
+    api.responding(200, cluster(node("a-1", "SILENT", 0, 100), node("gone", "LEFT", 0, 100)));
 
     assertThat(top())
-        .contains("nodes     0 alive, 1 silent, 1 left\n")
-        .contains("* a-1   SILENT")
+        .contains("nodes     0 alive, 1 not responding, 1 stopped\n")
+        .contains("* a-1   NOT RESPONDING")
         .doesNotContain("gone");
   }
 
   @Test
-  void what_nodes_call_themselves_cannot_steer_the_terminal() {
+  void node_names_cannot_control_the_terminal() {
     terminal.isTerminal = true;
     terminal.environment.put("NO_COLOR", "1");
-    api.answering(200, cluster(node("\\u001b[2Jx\\u202e\\r\\n", "ALIVE", 1, 100)));
+    api.responding(200, cluster(node("\\u001b[2Jx\\u202e\\r\\n", "ALIVE", 1, 100)));
 
     assertThat(top("--once"))
         .contains("\\u001b[2Jx\\u202e\\r\\n")
@@ -134,33 +134,33 @@ class TopCommandTest {
   }
 
   @Test
-  void colours_are_for_terminals_that_want_them() {
-    api.answering(200, cluster(node("a-1", "SILENT", 1, 100)));
+  void colours_are_only_for_terminals_that_want_them() {
+    api.responding(200, cluster(node("a-1", "SILENT", 1, 100)));
 
     assertThat(top("--once")).doesNotContain("\033");
     terminal.isTerminal = true;
-    assertThat(top("--once")).contains("\033[31mSILENT\033[0m");
+    assertThat(top("--once")).contains("\033[31mNOT RESPONDING\033[0m");
     terminal.environment.put("NO_COLOR", "1");
     assertThat(top("--once")).doesNotContain("\033");
   }
 
   @Test
-  void a_terminal_is_drawn_anew_until_q_is_pressed() {
+  void a_terminal_is_refreshed_until_q_is_pressed() {
     terminal.isTerminal = true;
     terminal.input = "xq";
-    api.answering(200, cluster(node("a-1", "ALIVE", 1, 100)));
+    api.responding(200, cluster(node("a-1", "ALIVE", 1, 100)));
 
     assertThat(top()).startsWith("\033[2J\033[H").contains("a-1").endsWith("\033[K\n\033[J");
-    assertThat(api.asked()).hasSize(1);
+    assertThat(api.requests()).hasSize(1);
   }
 
   @ParameterizedTest
   @ValueSource(ints = {120, 100, 80, 60, 40, 20, 12, 1})
-  void narrow_terminals_lose_what_matters_least(int columns) {
+  void narrow_terminals_drop_the_least_important_columns(int columns) {
     terminal.isTerminal = true;
     terminal.environment.putAll(Map.of("NO_COLOR", "1", "COLUMNS", "" + columns, "LINES", "40"));
     terminal.input = "q";
-    api.answering(200, cluster(node("a-rather-long-name-1", "ALIVE", 64, 100)));
+    api.responding(200, cluster(node("a-rather-long-name-1", "ALIVE", 64, 100)));
 
     List<String> lines =
         top().lines().map(line -> line.replaceAll("\033\\[[0-9]*[A-Z]", "")).toList();
@@ -172,11 +172,11 @@ class TopCommandTest {
   }
 
   @Test
-  void low_terminals_say_how_many_nodes_are_not_shown() {
+  void short_terminals_count_the_nodes_that_are_not_shown() {
     terminal.isTerminal = true;
     terminal.environment.putAll(Map.of("NO_COLOR", "1", "LINES", "14"));
     terminal.input = "q";
-    api.answering(
+    api.responding(
         200,
         cluster(
             node("a-1", "ALIVE", 1, 100),
@@ -188,21 +188,21 @@ class TopCommandTest {
   }
 
   @Test
-  void a_server_that_is_away_is_waited_for_and_one_that_refuses_is_not() {
+  void an_unavailable_server_is_retried_and_a_rejection_is_not() {
     terminal.isTerminal = true;
-    api.answering(200, cluster(node("a-1", "ALIVE", 1, 100)))
-        .answering(503, "{\"status\":503,\"code\":\"unavailable\",\"detail\":\"draining\"}")
-        .answering(403, "{\"status\":403,\"code\":\"missing_scope\",\"detail\":\"no\"}");
+    api.responding(200, cluster(node("a-1", "ALIVE", 1, 100)))
+        .responding(503, "{\"status\":503,\"code\":\"unavailable\",\"detail\":\"draining\"}")
+        .responding(403, "{\"status\":403,\"code\":\"missing_scope\",\"detail\":\"no\"}");
 
     assertThat(terminal.run("top", "--interval", "1ms")).isEqualTo(2);
 
-    assertThat(terminal.out()).containsPattern("as it was; now: .*draining");
-    assertThat(api.asked()).hasSize(3);
+    assertThat(terminal.out()).containsPattern("stale: .*draining");
+    assertThat(api.requests()).hasSize(3);
   }
 
   @Test
-  void who_may_not_look_is_told_so_in_one_line() {
-    api.answering(
+  void a_rejection_is_one_line() {
+    api.responding(
         403,
         "{\"title\":\"Forbidden\",\"status\":403,\"code\":\"missing_scope\",\"detail\":\"no\"}");
 

@@ -18,7 +18,7 @@ import org.junit.jupiter.api.io.TempDir;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
-/** {@code carillon top} with two nodes of one cluster. */
+/** {@code carillon top} with a real cluster of two nodes. */
 @Tag("slow")
 class TopServerTest {
 
@@ -41,7 +41,7 @@ class TopServerTest {
   }
 
   @Test
-  void nodes_that_join_and_leave_are_seen_from_each_other() throws IOException {
+  void joining_and_leaving_nodes_are_shown() throws IOException {
     Db.Address database = Postgres.freshDatabase();
     try (Running first = start(database, "first", "api,engine")) {
       String key = Files.readString(directory.resolve("data/admin-key")).strip();
@@ -71,7 +71,7 @@ class TopServerTest {
           .untilAsserted(
               () ->
                   assertThat(top(terminal, "--once"))
-                      .contains("nodes     1 alive, 1 left\n", "shards    64, 0 unassigned")
+                      .contains("nodes     1 alive, 1 stopped\n", "shards    64, 0 unassigned")
                       .containsPattern("(?m)^\\* first-[0-9a-f]{8} +ALIVE .* 64 +#{16}"));
     }
   }

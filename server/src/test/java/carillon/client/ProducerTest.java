@@ -18,7 +18,6 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** Tasks and schedules made by programs. */
 class ProducerTest {
 
   @RegisterExtension static final Servers servers = new Servers();
@@ -36,7 +35,7 @@ class ProducerTest {
   }
 
   @Test
-  void a_new_task_reads_back_as_it_was_described() {
+  void a_task_is_stored_with_all_its_fields() {
     Instant due = Instant.parse("2027-03-28T01:00:00.123Z");
     CreatedTask created =
         carillon.enqueue(
@@ -64,7 +63,7 @@ class ProducerTest {
   }
 
   @Test
-  void the_same_idempotency_key_makes_one_task_and_so_does_a_unique_one() {
+  void an_idempotency_key_or_uniqueness_creates_one_task() {
     NewTask keyed = NewTask.of("keyed").payload(1).idempotencyKey("mine-1");
     NewTask unique = NewTask.of("unique").key("k").uniqueFor(Duration.ofHours(1));
 
@@ -77,7 +76,7 @@ class ProducerTest {
   }
 
   @Test
-  void of_many_in_the_background_each_is_made_once_and_a_bad_one_fails_alone() {
+  void background_tasks_are_created_once_and_an_invalid_one_fails_alone() {
     List<CompletableFuture<CreatedTask>> created = new ArrayList<>();
     for (int i = 0; i < 5_000; i++) {
       NewTask task = NewTask.of("background").payload(i).delay(Duration.ofDays(1));
@@ -102,7 +101,7 @@ class ProducerTest {
   }
 
   @Test
-  void a_batch_is_all_or_none_and_repeated_under_its_key_the_same() {
+  void a_batch_is_all_or_none_and_idempotent_per_key() {
     List<NewTask> tasks = List.of(NewTask.of("batch").payload(1), NewTask.of("batch").payload(2));
 
     List<UUID> ids = carillon.enqueueAll(tasks, "batch-1");
@@ -116,7 +115,7 @@ class ProducerTest {
   }
 
   @Test
-  void a_task_that_was_written_down_as_json_is_the_same_task() {
+  void a_task_read_from_its_json_is_equal() {
     NewTask task = NewTask.of("noted").payload(Map.of("a", 1)).key("k").metadata("m", "1");
     NewTask read = NewTask.fromJson(task.json(carillon.mapper()));
 
@@ -139,7 +138,7 @@ class ProducerTest {
   }
 
   @Test
-  void a_schedule_is_made_paused_triggered_and_removed() {
+  void a_schedule_is_created_paused_triggered_and_deleted() {
     carillon.putSchedule(
         NewSchedule.cron("nightly", "0 2 * * *")
             .timezone("Europe/Berlin")

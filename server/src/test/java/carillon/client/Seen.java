@@ -5,7 +5,7 @@ import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** What a worker told its listener. */
+/** Records the events of a worker. */
 final class Seen implements WorkerListener {
 
   final Queue<Result> results = new ConcurrentLinkedQueue<>();

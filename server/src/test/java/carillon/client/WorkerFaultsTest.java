@@ -24,7 +24,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** What a worker and a producer make of a server or a network that fails them. */
+/** Workers and producers with a failing server or network. */
 @Tag("slow")
 class WorkerFaultsTest {
 
@@ -65,7 +65,7 @@ class WorkerFaultsTest {
   }
 
   @Test
-  void a_task_whose_created_answer_is_lost_is_created_once() {
+  void a_task_is_created_once_if_the_response_is_lost() {
     proxy.breakPath("/v1/tasks", Fault.ANSWER_LOST);
     var created = faulty.enqueueAsync(NewTask.of("once"));
     await().until(() -> proxy.hits("/v1/tasks") >= 2);
@@ -79,7 +79,7 @@ class WorkerFaultsTest {
   }
 
   @Test
-  void a_report_whose_answer_is_lost_is_repeated_and_counts_once() {
+  void a_report_is_repeated_and_counts_once_if_the_response_is_lost() {
     UUID id = carillon.enqueue(NewTask.of("lost")).id();
     proxy.breakPath("/v1/work/report", Fault.ANSWER_LOST);
 
@@ -97,7 +97,7 @@ class WorkerFaultsTest {
   }
 
   @Test
-  void a_handler_whose_lease_went_to_another_is_told_and_its_result_dropped() {
+  void a_handler_with_a_lost_lease_is_notified_and_its_result_dropped() {
     UUID id = carillon.enqueue(NewTask.of("stale")).id();
     AtomicBoolean wasInterrupted = new AtomicBoolean();
     AtomicBoolean wasTold = new AtomicBoolean();
@@ -141,7 +141,7 @@ class WorkerFaultsTest {
   }
 
   @Test
-  void a_worker_goes_on_when_its_server_was_killed_and_is_back() {
+  void a_worker_continues_after_its_server_is_killed_and_restarted() {
     Map<UUID, Integer> handled = new ConcurrentHashMap<>();
     CountDownLatch some = new CountDownLatch(20);
     CountDownLatch goOn = new CountDownLatch(1);

@@ -22,7 +22,6 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** What a worker makes of the tasks that it pulls. */
 class WorkerTest {
 
   @RegisterExtension static final Servers servers = new Servers();
@@ -60,7 +59,7 @@ class WorkerTest {
   }
 
   @Test
-  void a_payload_reaches_its_handler_and_the_output_its_task() {
+  void a_handler_receives_the_payload_and_sets_the_output() {
     UUID id = enqueue(NewTask.of("invoice").payload(new Invoice(7, "Ada")).key("k7"));
     AtomicReference<Invoice> got = new AtomicReference<>();
 
@@ -84,7 +83,7 @@ class WorkerTest {
   }
 
   @Test
-  void a_thousand_tasks_are_each_handled_once_and_never_more_than_64_at_a_time() {
+  void a_thousand_tasks_are_handled_once_each_and_at_most_64_concurrently() {
     Map<UUID, Integer> handled = new ConcurrentHashMap<>();
     AtomicInteger running = new AtomicInteger();
     AtomicInteger most = new AtomicInteger();
@@ -166,7 +165,7 @@ class WorkerTest {
   }
 
   @Test
-  void handlers_say_when_to_try_again_and_when_never() {
+  void a_handler_decides_when_to_retry_and_when_to_dead_letter() {
     UUID later = enqueue(NewTask.of("wish").payload("later"));
     UUID never = enqueue(NewTask.of("wish").payload("never"));
 
@@ -196,7 +195,7 @@ class WorkerTest {
   }
 
   @Test
-  void a_payload_that_cannot_be_read_is_dead_at_once_and_says_why() {
+  void a_task_with_an_unreadable_payload_is_dead_with_the_reason() {
     UUID id = enqueue(NewTask.of("unreadable").payload(Map.of("number", "not a number")));
 
     try (Worker worker =
@@ -212,7 +211,7 @@ class WorkerTest {
   }
 
   @Test
-  void an_output_that_the_server_refuses_harms_no_other_report() {
+  void a_rejected_output_does_not_affect_other_reports() {
     UUID large = enqueue(NewTask.of("output").payload(70_000));
     UUID odd = enqueue(NewTask.of("output").payload(-1));
     UUID small = enqueue(NewTask.of("output").payload(10));
@@ -225,7 +224,7 @@ class WorkerTest {
                 (size, context) -> size < 0 ? new Object() {} : "x".repeat(size))
             .start()) {
       assertThat(awaitOver(large).status()).isEqualTo(TaskStatus.DEAD);
-      assertThat(carillon.task(large).orElseThrow().error()).contains("refused", "65536");
+      assertThat(carillon.task(large).orElseThrow().error()).contains("rejected", "65536");
       assertThat(awaitOver(small).output()).isEqualTo("x".repeat(10));
       assertThat(awaitOver(odd).status().isOver()).isTrue();
       await().until(() -> worker.held() == 0);
@@ -261,7 +260,7 @@ class WorkerTest {
   }
 
   @Test
-  void a_cancel_interrupts_the_handler_if_asked_to() throws InterruptedException {
+  void interrupt_on_cancel_interrupts_the_handler() throws InterruptedException {
     UUID id = enqueue(NewTask.of("interrupted").retry(Map.of("maxAttempts", 1)));
     CountDownLatch begun = new CountDownLatch(1);
 
@@ -350,7 +349,7 @@ class WorkerTest {
   }
 
   @Test
-  void an_idle_worker_stops_at_once_and_claims_nothing_afterwards() {
+  void an_idle_worker_stops_immediately_and_claims_nothing_afterwards() {
     Worker worker = worker().handle("idle", context -> null).start();
     UUID first = enqueue(NewTask.of("idle"));
     awaitOver(first);
@@ -366,7 +365,7 @@ class WorkerTest {
   }
 
   @Test
-  void what_is_not_done_when_it_stops_is_given_back_untouched() throws InterruptedException {
+  void unfinished_tasks_are_released_when_the_worker_stops() throws InterruptedException {
     CountDownLatch begun = new CountDownLatch(1);
     UUID running = enqueue(NewTask.of("stopping"));
     Worker worker =
@@ -385,7 +384,7 @@ class WorkerTest {
     UUID waiting = enqueue(NewTask.of("stopping"));
     await().until(() -> worker.held() == 2);
 
-    Thread.currentThread().interrupt(); // it is stopped all the same
+    Thread.currentThread().interrupt(); // the worker stops nevertheless
     worker.close();
     assertThat(Thread.interrupted()).isTrue();
     worker.awaitStopped();
@@ -398,7 +397,7 @@ class WorkerTest {
   }
 
   @Test
-  void a_worker_without_handlers_or_with_two_for_a_type_is_refused() {
+  void a_worker_without_handlers_or_with_two_for_a_type_is_rejected() {
     assertThatThrownBy(() -> worker().start()).hasMessageContaining("has no handler");
     assertThatThrownBy(() -> worker().handle("t", c -> null).handle("t", c -> null))
         .hasMessageContaining("already");

@@ -1,4 +1,4 @@
-/** The Java client against the real server: what its own module cannot have for its tests. */
+/** Tests of the Java client with a real server. */
 @NullMarked
 package carillon.client;
 

@@ -88,7 +88,7 @@ class KafkaWorkerTest extends BrokerWorkerContract {
                 "heartbeat.interval.ms",
                 300),
             name)
-        .onStrange((message, why) -> strange.add(why));
+        .onSkipped((message, why) -> strange.add(why));
   }
 
   @Override
@@ -122,7 +122,7 @@ class KafkaWorkerTest extends BrokerWorkerContract {
     // document begins
     KafkaSource invoices =
         KafkaSource.of(
-            Map.of("bootstrap.servers", servers, "group.id", "biller"), // Kafka's own settings
+            Map.of("bootstrap.servers", servers, "group.id", "biller"), // Kafka consumer settings
             "invoices");
     Worker biller =
         carillon

@@ -215,7 +215,7 @@ class OutboxTest {
 
     assertThat(outbox.relayOnce()).as("nothing was split").isFalse();
     assertThat(outbox.refused(20)).hasSize(10);
-    assertThat(outbox.refused(1).getFirst().error()).contains("an earlier call had no answer");
+    assertThat(outbox.refused(1).getFirst().error()).contains("an earlier call had no response");
     assertThat(outbox.retryRefused()).isEqualTo(10);
     assertThat(outbox.relayOnce()).isTrue();
     assertThat(sent()).isEqualTo(10);

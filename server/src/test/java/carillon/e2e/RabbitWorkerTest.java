@@ -82,7 +82,7 @@ class RabbitWorkerTest extends BrokerWorkerContract {
   @Override
   TaskSource source(String name) {
     return RabbitSource.of(rabbit.uri(), QueueSpec.quorum(name).deadLetter("", name + ".dead"))
-        .onStrange((message, why) -> strange.add(why));
+        .onSkipped((message, why) -> strange.add(why));
   }
 
   @Override

@@ -73,6 +73,23 @@ class DurationsTest {
     assertThat(Durations.parse(text)).isEmpty();
   }
 
+  @ParameterizedTest
+  @CsvSource({
+    "PT0S, 0s",
+    "PT0.011S, 11ms",
+    "PT1.5S, 1500ms",
+    "PT90S, 90s",
+    "PT10M, 10m",
+    "PT90M, 90m",
+    "PT36H, 36h",
+    "PT168H, 7d",
+    "PT0.0000001S, PT0.0000001S"
+  })
+  void a_duration_is_written_in_the_largest_unit_that_divides_it(Duration duration, String text) {
+    assertThat(Durations.format(duration)).isEqualTo(text);
+    assertThat(Durations.parse(text)).contains(duration);
+  }
+
   @Test
   void a_text_too_long_to_be_meant_is_not_even_read() {
     assertThat(Durations.parse("1".repeat(1_000_000) + "s")).isEmpty();

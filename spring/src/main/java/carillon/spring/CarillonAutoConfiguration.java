@@ -17,7 +17,7 @@ import org.springframework.context.annotation.Configuration;
 import org.springframework.core.env.Environment;
 import tools.jackson.databind.json.JsonMapper;
 
-/** The client and the worker of an application, with health and metrics where it has these. */
+/** Configures the client and the worker, and health and metrics if the application has them. */
 @AutoConfiguration(
     afterName = {
       "org.springframework.boot.jackson.autoconfigure.JacksonAutoConfiguration",
@@ -26,14 +26,14 @@ import tools.jackson.databind.json.JsonMapper;
 @EnableConfigurationProperties(CarillonProperties.class)
 public final class CarillonAutoConfiguration {
 
-  /** Reads and writes payloads with the application's own mapper, if it has one. */
+  /** Uses the application's mapper for payloads, if it has one. */
   @Bean
   @ConditionalOnMissingBean
   Carillon carillon(CarillonProperties properties, ObjectProvider<JsonMapper> mapper) {
     String key = properties.key();
     if (key == null || key.isBlank()) {
       throw new IllegalStateException(
-          "carillon.key is not set: give it an API key of your Carillon, such as by the variable"
+          "carillon.key is not set: set it to an API key, for example with the variable"
               + " CARILLON_KEY");
     }
     Carillon carillon = Carillon.connect(properties.url(), key);
@@ -51,7 +51,7 @@ public final class CarillonAutoConfiguration {
       name = "carillon.worker.enabled",
       havingValue = "true",
       matchIfMissing = true)
-  static class Working {
+  static class WorkerConfiguration {
 
     @Bean
     @ConditionalOnMissingBean
@@ -80,14 +80,14 @@ public final class CarillonAutoConfiguration {
     }
   }
 
-  /** Health, where the application shows it. */
+  /** Health, if the application has Spring Boot health. */
   @Configuration(proxyBeanMethods = false)
   @ConditionalOnClass(HealthIndicator.class)
   @ConditionalOnProperty(
       name = "management.health.carillon.enabled",
       havingValue = "true",
       matchIfMissing = true)
-  static class Healthy {
+  static class HealthConfiguration {
 
     @Bean
     @ConditionalOnMissingBean(name = "carillonHealthIndicator")
@@ -96,11 +96,11 @@ public final class CarillonAutoConfiguration {
     }
   }
 
-  /** Metrics, where the application has a registry. */
+  /** Metrics, if the application has a registry. */
   @Configuration(proxyBeanMethods = false)
   @ConditionalOnClass(MeterRegistry.class)
   @ConditionalOnBean(MeterRegistry.class)
-  static class Measured {
+  static class MetricsConfiguration {
 
     @Bean
     WorkerMetrics carillonWorkerMetrics(

@@ -6,15 +6,15 @@ import java.time.Duration;
 import org.springframework.boot.health.contributor.AbstractHealthIndicator;
 import org.springframework.boot.health.contributor.Health;
 
-/** Whether the application's Carillon takes tasks, asked within two seconds. */
+/** Checks whether the Carillon server accepts tasks. */
 final class CarillonHealth extends AbstractHealthIndicator {
 
-  private static final Duration PATIENCE = Duration.ofSeconds(2);
+  private static final Duration TIMEOUT = Duration.ofSeconds(2);
 
   private final Carillon carillon;
 
   CarillonHealth(Carillon carillon) {
-    super("Carillon cannot be reached");
+    super("Carillon health check failed");
     this.carillon = carillon;
   }
 
@@ -22,7 +22,7 @@ final class CarillonHealth extends AbstractHealthIndicator {
   protected void doHealthCheck(Health.Builder health) {
     health.withDetail("url", carillon.url().toString());
     try {
-      boolean isReady = carillon.isReady(PATIENCE);
+      boolean isReady = carillon.isReady(TIMEOUT);
       health.status(isReady ? "UP" : "DOWN");
     } catch (CarillonException e) {
       health.down(e);

@@ -7,11 +7,11 @@ import org.springframework.boot.context.properties.ConfigurationProperties;
 import org.springframework.boot.context.properties.bind.DefaultValue;
 
 /**
- * How the application finds its Carillon.
+ * The connection to Carillon.
  *
- * @param url where the server is.
- * @param key the API key. Required; keep it out of the repository.
- * @param tenant the tenant to act on, which only an admin key may choose.
+ * @param url URL of the server.
+ * @param key API key. Required; keep it out of the repository.
+ * @param tenant tenant to act on; requires an admin key.
  * @param worker the worker that runs methods with {@link CarillonTask}.
  */
 @ConfigurationProperties("carillon")
@@ -22,14 +22,13 @@ public record CarillonProperties(
     @DefaultValue Worker worker) {
 
   /**
-   * How the application works on tasks.
+   * The worker of the application.
    *
-   * @param enabled whether it takes tasks at all. Off: it only creates them.
-   * @param name what the server calls the worker. By default the name of the application.
-   * @param concurrency how many tasks are worked on at once.
-   * @param lease for how long a task is held without a renewal: if the application dies, another
-   *     takes its tasks after so long.
-   * @param stopTimeout how long tasks may go on when the application stops. Keep it below {@code
+   * @param enabled whether to run the worker. If false, the application only creates tasks.
+   * @param name name of the worker. Default: the name of the application.
+   * @param concurrency maximum number of concurrent tasks.
+   * @param lease lease of a task: if the application dies, others get its tasks after this time.
+   * @param stopTimeout time for running tasks to finish on shutdown. Keep it below {@code
    *     spring.lifecycle.timeout-per-shutdown-phase}.
    */
   public record Worker(
@@ -39,7 +38,7 @@ public record CarillonProperties(
       @DefaultValue("30s") Duration lease,
       @DefaultValue("20s") Duration stopTimeout) {}
 
-  /** Without the key: this ends up in logs. */
+  /** Without the key, because this is logged. */
   @Override
   public String toString() {
     return "carillon at " + url;

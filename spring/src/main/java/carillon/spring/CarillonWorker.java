@@ -11,8 +11,8 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.context.SmartLifecycle;
 
 /**
- * The application's worker. It starts when everything else runs and stops before anything else
- * does, so that handlers find what they need; without a {@link CarillonTask} there is none.
+ * The application's worker. Starts last and stops first, so that handlers can use all other beans.
+ * Does not start without a {@link CarillonTask} method.
  */
 public final class CarillonWorker implements SmartLifecycle {
 
@@ -57,10 +57,11 @@ public final class CarillonWorker implements SmartLifecycle {
     found.forEach(method -> method.register(builder));
     customizers.forEach(customizer -> customizer.customize(builder));
     worker = builder.start();
-    log.info("Worker " + name + " takes tasks of " + found.stream().map(TaskMethod::type).toList());
+    log.info(
+        "Started worker name=" + name + " types=" + found.stream().map(TaskMethod::type).toList());
   }
 
-  /** Takes no more tasks, lets those that run end, and gives back what is left. */
+  /** Accepts no more tasks, lets running ones finish and releases the rest. */
   @Override
   public void stop() {
     Worker running = worker;
@@ -75,13 +76,13 @@ public final class CarillonWorker implements SmartLifecycle {
     return worker != null;
   }
 
-  /** How many handlers run at the moment. */
+  /** The number of running handlers. */
   public int running() {
     Worker now = worker;
     return now == null ? 0 : now.running();
   }
 
-  /** The last to start and the first to stop. */
+  /** Starts last and stops first. */
   @Override
   public int getPhase() {
     return DEFAULT_PHASE;

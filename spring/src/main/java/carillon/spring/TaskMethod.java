@@ -9,7 +9,7 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.springframework.util.ReflectionUtils;
 
-/** One method with {@link CarillonTask}, and the bean to call it on. */
+/** A method with {@link CarillonTask} and its bean. */
 final class TaskMethod {
 
   private final String type;
@@ -18,8 +18,8 @@ final class TaskMethod {
   private final int payload;
 
   /**
-   * @param method one that can be called on the bean, also if that is a proxy
-   * @throws IllegalStateException if it takes more than a task has
+   * @param method callable on the bean, even if the bean is a proxy
+   * @throws IllegalStateException if the method has unsupported parameters
    */
   TaskMethod(String type, Supplier<Object> bean, Method method) {
     this.type = type;
@@ -33,7 +33,7 @@ final class TaskMethod {
     return type;
   }
 
-  /** Has the worker call it. */
+  /** Registers the method as a handler. */
   void register(WorkerBuilder worker) {
     if (payload < 0) {
       worker.handle(type, context -> call(null, context));
@@ -51,13 +51,13 @@ final class TaskMethod {
     try {
       return method.invoke(bean.get(), arguments);
     } catch (InvocationTargetException e) {
-      // What the method threw says what becomes of the task.
+      // The exception of the method decides the outcome of the task.
       ReflectionUtils.rethrowException(e.getTargetException());
       throw new AssertionError(e);
     }
   }
 
-  /** Which parameter is the payload; -1 if none is. */
+  /** The index of the payload parameter, or -1. */
   private static int payloadOf(Method method) {
     int payload = -1;
     int contexts = 0;

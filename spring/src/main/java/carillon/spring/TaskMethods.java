@@ -13,7 +13,7 @@ import org.springframework.core.MethodIntrospector;
 import org.springframework.core.annotation.AnnotatedElementUtils;
 import org.springframework.core.annotation.AnnotationUtils;
 
-/** Finds the methods with {@link CarillonTask} in all beans; makes none of the beans for that. */
+/** Finds the methods with {@link CarillonTask} in all beans, without creating the beans. */
 final class TaskMethods {
 
   private final ConfigurableListableBeanFactory beans;
@@ -23,9 +23,10 @@ final class TaskMethods {
   }
 
   /**
-   * All of them, by type.
+   * Returns all methods, sorted by type.
    *
-   * @throws IllegalStateException if two do the same type, or one takes what it cannot get
+   * @throws IllegalStateException if two methods have the same type, or one has unsupported
+   *     parameters
    */
   List<TaskMethod> find() {
     Map<String, TaskMethod> byType = new TreeMap<>();
@@ -34,7 +35,7 @@ final class TaskMethods {
         TaskMethod other = byType.putIfAbsent(method.type(), method);
         if (other != null) {
           throw new IllegalStateException(
-              "tasks of type " + method.type() + " have two methods: " + other + " and " + method);
+              "type " + method.type() + " has two methods: " + other + " and " + method);
         }
       }
     }
@@ -42,7 +43,7 @@ final class TaskMethods {
   }
 
   private List<TaskMethod> methodsOf(String name) {
-    // Of a scoped bean there are two definitions; the one that others see is the proxy.
+    // A scoped bean has two definitions; the proxy is the one to use.
     Class<?> type = name.startsWith("scopedTarget.") ? null : targetClass(name);
     if (type == null || !AnnotationUtils.isCandidateClass(type, CarillonTask.class)) {
       return List.of();
@@ -66,7 +67,7 @@ final class TaskMethods {
     try {
       return AutoProxyUtils.determineTargetClass(beans, name);
     } catch (RuntimeException | LinkageError e) {
-      return null; // abstract, or of a class that is not here: it cannot be called either
+      return null; // abstract, or its class is missing: it cannot be called either
     }
   }
 }

@@ -2,10 +2,10 @@ package carillon.spring;
 
 import carillon.client.WorkerBuilder;
 
-/** A bean of this kind says more about the worker before it starts, such as another source. */
+/** Customizes the worker before it starts, for example with another source. */
 @FunctionalInterface
 public interface WorkerCustomizer {
 
-  /** Called once for each start, after the properties were applied. */
+  /** Called at each start, after the properties are applied. */
   void customize(WorkerBuilder worker);
 }

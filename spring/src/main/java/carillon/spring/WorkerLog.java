@@ -5,7 +5,7 @@ import carillon.client.WorkerListener;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 
-/** Logs what a human may want to look at, and never payloads. */
+/** Logs failures, without payloads. */
 final class WorkerLog implements WorkerListener {
 
   static final Log log = LogFactory.getLog(CarillonWorker.class);
@@ -17,11 +17,11 @@ final class WorkerLog implements WorkerListener {
 
   @Override
   public void stale(ClaimedTask task) {
-    log.warn(task + " went to another worker; its result was dropped");
+    log.warn(task + " was claimed by another worker; its result was dropped");
   }
 
   @Override
   public void callFailed(Exception why) {
-    log.warn("a call failed and will be repeated: " + why.getMessage());
+    log.warn("call failed, retrying: " + why.getMessage());
   }
 }

@@ -10,30 +10,30 @@ import java.time.Duration;
 import java.util.Locale;
 import java.util.function.Supplier;
 
-/** Counts what the worker does, by type and result. Types are those of methods, so few. */
+/** Metrics of the worker, by type and result. The types are those of the methods, so few. */
 final class WorkerMetrics implements WorkerListener {
 
   private final MeterRegistry registry;
   private final Counter callsFailed;
 
   /**
-   * @param running how many handlers run now
+   * @param running the number of running handlers
    */
   WorkerMetrics(MeterRegistry registry, Supplier<Number> running) {
     this.registry = registry;
     Gauge.builder("carillon.worker.running", running)
-        .description("Handlers that run at the moment")
+        .description("Running handlers")
         .register(registry);
     this.callsFailed =
         Counter.builder("carillon.worker.calls.failed")
-            .description("Calls to Carillon that failed and were repeated")
+            .description("Failed calls to Carillon, which are retried")
             .register(registry);
   }
 
   @Override
   public void ended(ClaimedTask task, Result result, Duration took) {
     Timer.builder("carillon.worker.tasks")
-        .description("Tasks that ended here, and how long they took")
+        .description("Duration of task attempts")
         .tag("type", task.type())
         .tag("result", result.name().toLowerCase(Locale.ROOT))
         .register(registry)

@@ -1,4 +1,4 @@
-/** Carillon in a Spring Boot application: the client, and bean methods that do tasks. */
+/** The Spring Boot starter: configures the client and runs bean methods as task handlers. */
 @NullMarked
 package carillon.spring;
 

@@ -19,10 +19,9 @@ import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.context.SmartLifecycle;
 import tools.jackson.databind.json.JsonMapper;
 
-/** What an application gets from the starter, given its class path, beans and properties. */
 class CarillonAutoConfigurationTest {
 
-  /** Nobody listens on port 1; a worker keeps trying, and nothing here waits for it. */
+  /** Nothing listens on port 1: the worker keeps retrying, and no test waits for it. */
   private final ApplicationContextRunner application =
       new ApplicationContextRunner()
           .withConfiguration(AutoConfigurations.of(CarillonAutoConfiguration.class))
@@ -42,7 +41,7 @@ class CarillonAutoConfigurationTest {
   }
 
   @Test
-  void the_key_is_not_in_what_is_printed() {
+  void the_key_is_never_printed() {
     application
         .withPropertyValues("carillon.key=very-secret")
         .run(
@@ -52,7 +51,7 @@ class CarillonAutoConfigurationTest {
   }
 
   @Test
-  void a_missing_key_is_said_at_the_start() {
+  void the_application_does_not_start_without_a_key() {
     application
         .withPropertyValues("carillon.key=")
         .run(
@@ -64,7 +63,7 @@ class CarillonAutoConfigurationTest {
   }
 
   @Test
-  void the_clients_mapper_is_the_applications() {
+  void the_client_uses_the_mapper_of_the_application() {
     JsonMapper mapper = JsonMapper.builder().build();
 
     application
@@ -73,13 +72,13 @@ class CarillonAutoConfigurationTest {
   }
 
   @Test
-  void without_task_methods_no_worker_runs() {
+  void no_worker_runs_without_task_methods() {
     application.run(
         context -> assertThat(context.getBean(CarillonWorker.class).isRunning()).isFalse());
   }
 
   @Test
-  void a_worker_runs_while_the_application_does() {
+  void the_worker_runs_while_the_application_runs() {
     application
         .withBean(Greeter.class)
         .run(
@@ -95,7 +94,7 @@ class CarillonAutoConfigurationTest {
   }
 
   @Test
-  void a_worker_can_be_switched_off() {
+  void the_worker_can_be_disabled() {
     application
         .withBean(Greeter.class)
         .withPropertyValues("carillon.worker.enabled=false")
@@ -107,7 +106,7 @@ class CarillonAutoConfigurationTest {
   }
 
   @Test
-  void a_customizer_has_the_last_word() {
+  void a_customizer_is_called_before_the_start() {
     List<WorkerBuilder> seen = new ArrayList<>();
 
     application
@@ -117,7 +116,7 @@ class CarillonAutoConfigurationTest {
   }
 
   @Test
-  void two_methods_of_one_type_are_refused_by_name() {
+  void two_methods_of_one_type_are_rejected() {
     application
         .withBean(Greeter.class)
         .withBean(SecondGreeter.class)
@@ -132,7 +131,7 @@ class CarillonAutoConfigurationTest {
   }
 
   @Test
-  void a_method_that_wants_two_payloads_is_refused_by_name() {
+  void a_method_with_two_payloads_is_rejected() {
     application
         .withBean(Greedy.class)
         .run(
@@ -145,7 +144,7 @@ class CarillonAutoConfigurationTest {
   }
 
   @Test
-  void health_is_down_while_nobody_answers() {
+  void health_is_down_while_the_server_is_unreachable() {
     application.run(
         context -> {
           var health = Objects.requireNonNull(context.getBean(HealthIndicator.class).health());
@@ -154,7 +153,7 @@ class CarillonAutoConfigurationTest {
   }
 
   @Test
-  void an_application_without_health_and_metrics_starts_too() {
+  void an_application_without_health_and_metrics_starts() {
     application
         .withClassLoader(
             new FilteredClassLoader("org.springframework.boot.health", "io.micrometer"))
@@ -163,7 +162,7 @@ class CarillonAutoConfigurationTest {
   }
 
   @Test
-  void calls_that_fail_are_counted() {
+  void failed_calls_are_counted() {
     var registry = new SimpleMeterRegistry();
 
     application

@@ -17,13 +17,12 @@ import org.springframework.beans.factory.support.DefaultListableBeanFactory;
 import org.springframework.beans.factory.support.RootBeanDefinition;
 import tools.jackson.databind.node.NullNode;
 
-/** How a method with the annotation is found and called. */
 class TaskMethodTest {
 
   private final DefaultListableBeanFactory beans = new DefaultListableBeanFactory();
 
   @Test
-  void a_method_gets_what_it_asks_for_in_its_order() throws Exception {
+  void a_method_receives_its_parameters_in_their_order() throws Exception {
     register(new Handlers());
 
     assertThat(call("context-first", "data")).isEqualTo("data in attempt 3");
@@ -32,7 +31,7 @@ class TaskMethodTest {
   }
 
   @Test
-  void what_a_method_throws_comes_out_as_it_is() {
+  void an_exception_of_a_method_is_not_wrapped() {
     register(new Handlers());
 
     assertThatThrownBy(() -> call("hopeless", null)).isExactlyInstanceOf(DeadTask.class);
@@ -57,13 +56,13 @@ class TaskMethodTest {
   }
 
   @Test
-  void looking_for_methods_makes_no_bean() {
+  void finding_methods_creates_no_bean() {
     beans.registerBeanDefinition(
         "handlers",
         new RootBeanDefinition(
             Handlers.class,
             () -> {
-              throw new AssertionError("made");
+              throw new AssertionError("created");
             }));
 
     List<TaskMethod> found = new TaskMethods(beans).find();
@@ -106,7 +105,6 @@ class TaskMethodTest {
     }
   }
 
-  /** A third attempt of nothing in particular. */
   private record Attempt() implements TaskContext {
 
     @Override

@@ -1,4 +1,4 @@
-/** The starter without a server; the sample application has one. */
+/** Tests of the starter without a server. The examples test it with one. */
 @NullMarked
 package carillon.spring;
 

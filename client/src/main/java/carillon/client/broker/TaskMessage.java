@@ -13,46 +13,48 @@ import tools.jackson.core.JacksonException;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.node.JsonNodeFactory;
 
-/** What a message that Carillon published says: the task in it, or why there is none. */
+/** A message read from a broker: a task, or the reason why there is none. */
 public sealed interface TaskMessage {
 
-  /** A task of ours. */
+  /** A task. */
   record Of(ClaimedTask task) implements TaskMessage {}
 
   /**
-   * Not a message of Carillon's, or a broken one.
+   * Not a message from Carillon, or a malformed one.
    *
-   * @param why in a few words, without what the message says
+   * @param why the reason, without content of the message
    */
-  record Strange(String why) implements TaskMessage {}
+  record Unusable(String why) implements TaskMessage {}
 
   /**
-   * A task whose lease is over: it lay in the queue for too long, and Carillon publishes it again.
+   * A task whose lease expired in the queue. Carillon publishes it again.
    *
-   * @param why the same in a few words
+   * @param why the reason
    */
-  record Late(String why) implements TaskMessage {}
+  record Expired(String why) implements TaskMessage {}
 
-  /** Tells a hook why there is no task; what it throws is logged, and not the worker's trouble. */
-  default <M> void tell(BiConsumer<M, String> hook, M message) {
+  /** Reports to a hook why there is no task. Exceptions of the hook are logged. */
+  default <M> void report(BiConsumer<M, String> hook, M message) {
     String why =
-        this instanceof Late late ? late.why() : this instanceof Strange of ? of.why() : "";
+        this instanceof Expired expired
+            ? expired.why()
+            : this instanceof Unusable unusable ? unusable.why() : "";
     try {
       hook.accept(message, why);
     } catch (RuntimeException e) {
       System.getLogger(TaskMessage.class.getName())
-          .log(System.Logger.Level.WARNING, "the hook for strange messages failed", e);
+          .log(System.Logger.Level.WARNING, "hook for skipped messages failed", e);
     }
   }
 
-  /** How much a clock may be wrong before tasks are taken for late that are not. */
+  /** Tolerated clock difference before a lease counts as expired. */
   Duration TOLERANCE = Duration.ofSeconds(5);
 
   /**
-   * Reads a message for a worker.
+   * Reads a message.
    *
-   * @param headers as text, by their names as Carillon writes them
-   * @param types those that the worker has a handler for
+   * @param headers as text, by the names that Carillon uses
+   * @param types the types that have a handler
    */
   static TaskMessage read(
       Map<String, String> headers, byte @Nullable [] body, Set<String> types, Instant now) {
@@ -61,11 +63,11 @@ public sealed interface TaskMessage {
       return read;
     }
     if (!types.contains(of.task().type())) {
-      return new Strange("its type has no handler here");
+      return new Unusable("no handler for its type");
     }
     Instant leaseUntil = of.task().leaseUntil();
     return leaseUntil != null && leaseUntil.plus(TOLERANCE).isBefore(now)
-        ? new Late("its lease ended at " + leaseUntil + ", so that Carillon publishes it again")
+        ? new Expired("its lease expired at " + leaseUntil + "; Carillon publishes it again")
         : read;
   }
 
@@ -73,7 +75,7 @@ public sealed interface TaskMessage {
     String id = headers.get("Carillon-Task-Id");
     String type = headers.get("Carillon-Task-Type");
     if (id == null || type == null) {
-      return new Strange("it has no Carillon-Task-Id or no Carillon-Task-Type");
+      return new Unusable("no Carillon-Task-Id or Carillon-Task-Type header");
     }
     try {
       return new Of(
@@ -90,9 +92,9 @@ public sealed interface TaskMessage {
               headers.get("Carillon-Schedule"),
               time(headers.get("Carillon-Fire-At"))));
     } catch (IllegalArgumentException | DateTimeException e) {
-      return new Strange("a header of it cannot be read");
+      return new Unusable("a header cannot be read");
     } catch (JacksonException e) {
-      return new Strange("its body is not JSON");
+      return new Unusable("the body is not JSON");
     }
   }
 

@@ -1,4 +1,4 @@
-/** What the sources of brokers have in common; for those who write another one. */
+/** Shared by the broker sources, and for writing your own. */
 @NullMarked
 package carillon.client.broker;
 

@@ -3,7 +3,7 @@ package carillon.client.kafka;
 import carillon.client.ClaimedTask;
 import carillon.client.TaskSource.Ending;
 import carillon.client.TaskSource.Sink;
-import carillon.client.broker.InHand;
+import carillon.client.broker.OpenAttempts;
 import carillon.client.broker.TaskMessage;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -28,35 +28,35 @@ import org.apache.kafka.common.errors.WakeupException;
 import org.apache.kafka.common.header.Header;
 
 /**
- * One life of a consumer: fetches, hands over, and commits what has ended. All on the thread of
- * {@link #consume}; others only leave what has ended in a queue.
+ * Runs one consumer: fetches records, delivers tasks and commits offsets, all on the thread of
+ * {@link #consume}. Other threads only queue ended tasks.
  */
 final class KafkaRun {
 
-  /** How long a turn waits for records while there is room. */
-  private static final Duration TURN = Duration.ofMillis(200);
+  /** How long a poll waits for records while there is room. */
+  private static final Duration POLL_TIMEOUT = Duration.ofMillis(200);
 
-  /** How long partitions that go to another member wait for their tasks in hand. */
-  private static final Duration HANDOVER = Duration.ofSeconds(5);
+  /** How long revoked partitions wait for their running tasks. */
+  private static final Duration HANDOVER_TIMEOUT = Duration.ofSeconds(5);
 
-  private static final Duration COMMITS_APART = Duration.ofMillis(50);
-  private static final Duration COMMIT_PATIENCE = Duration.ofSeconds(5);
+  private static final Duration COMMIT_INTERVAL = Duration.ofMillis(50);
+  private static final Duration COMMIT_TIMEOUT = Duration.ofSeconds(5);
 
   private final KafkaConsumer<byte[], byte[]> consumer;
   private final Sink sink;
-  private final InHand inHand;
-  private final BiConsumer<ConsumerRecord<byte[], byte[]>, String> strange;
+  private final OpenAttempts openAttempts;
+  private final BiConsumer<ConsumerRecord<byte[], byte[]>, String> onSkipped;
 
   private final Map<TopicPartition, PartitionProgress> partitions = new HashMap<>();
-  private final Queue<Fetched> waiting = new ArrayDeque<>(); // fetched, and no room yet
+  private final Queue<Fetched> waiting = new ArrayDeque<>(); // fetched, waiting for room
   private final LinkedBlockingQueue<Ended> ended = new LinkedBlockingQueue<>();
-  private final CountDownLatch gone = new CountDownLatch(1);
+  private final CountDownLatch closed = new CountDownLatch(1);
   private long lastCommit = System.nanoTime();
-  private volatile boolean isFull; // nothing is fetched, so that who ends a task must wake us
+  private volatile boolean isFull; // fetching is paused, so ended tasks must wake the consumer
   private volatile boolean isStopped;
   private volatile boolean isClosed;
 
-  /** A record, and the assignment of its partition under which it came. */
+  /** A record, and the assignment of its partition at that time. */
   private record Fetched(
       ConsumerRecord<byte[], byte[]> message, PartitionProgress progress, ClaimedTask task) {}
 
@@ -65,23 +65,23 @@ final class KafkaRun {
   KafkaRun(
       KafkaConsumer<byte[], byte[]> consumer,
       Sink sink,
-      InHand inHand,
-      BiConsumer<ConsumerRecord<byte[], byte[]>, String> strange) {
+      OpenAttempts openAttempts,
+      BiConsumer<ConsumerRecord<byte[], byte[]>, String> onSkipped) {
     this.consumer = consumer;
     this.sink = sink;
-    this.inHand = inHand;
-    this.strange = strange;
+    this.openAttempts = openAttempts;
+    this.onSkipped = onSkipped;
   }
 
-  /** Returns when closed. */
+  /** Consumes until closed. */
   void consume(Collection<String> topics) {
     consumer.subscribe(topics, new Rebalance());
     while (!isClosed) {
       handOver();
       try {
-        consumer.poll(TURN).forEach(this::fetched);
+        consumer.poll(POLL_TIMEOUT).forEach(this::fetched);
       } catch (WakeupException e) {
-        // Something ended, or we shall.
+        // A task ended, or stop or close was called.
       }
       settle();
       commit();
@@ -97,7 +97,7 @@ final class KafkaRun {
     if (read instanceof TaskMessage.Of of) {
       waiting.add(new Fetched(message, progress, of.task()));
     } else {
-      read.tell(strange, message);
+      read.report(onSkipped, message);
       progress.ended(message.offset());
     }
   }
@@ -116,18 +116,18 @@ final class KafkaRun {
     return new TopicPartition(message.topic(), message.partition());
   }
 
-  /** Gives the worker what it has room for; fetches no more while something is left. */
+  /** Delivers as many tasks as the worker has room for. Pauses fetching while some are left. */
   private void handOver() {
     for (int room = sink.room(); room > 0 && !isStopped && !waiting.isEmpty(); room--) {
       Fetched next = waiting.remove();
       next.progress().started();
-      inHand.accept(sink, next.task(), false, how -> ended(next, how));
+      openAttempts.accept(sink, next.task(), false, how -> ended(next, how));
     }
     isFull = isStopped || !waiting.isEmpty() || sink.room() <= 0;
     if (isFull) {
       consumer.pause(consumer.assignment());
       if (!isStopped && sink.room() > 0) {
-        consumer.wakeup(); // it ended before it could know that we wait
+        consumer.wakeup(); // a task ended before isFull was set
       }
     } else {
       consumer.resume(consumer.paused());
@@ -154,12 +154,12 @@ final class KafkaRun {
     if (!isUnknownToServer) {
       fetched.progress().ended(fetched.message().offset());
     } else if (!isStopped && partitions.containsValue(fetched.progress())) {
-      waiting.add(fetched); // nobody else would send it again
+      waiting.add(fetched); // otherwise it would be lost
     }
   }
 
   private void commit() {
-    if (System.nanoTime() - lastCommit < COMMITS_APART.toNanos()) {
+    if (System.nanoTime() - lastCommit < COMMIT_INTERVAL.toNanos()) {
       return;
     }
     Map<TopicPartition, OffsetAndMetadata> offsets = toCommit(partitions);
@@ -178,8 +178,8 @@ final class KafkaRun {
     }
   }
 
-  /** Commits now, for the last time that it can be done. */
-  private void commitAtOnce(Map<TopicPartition, PartitionProgress> last) {
+  /** Commits synchronously, before the partitions are lost to this consumer. */
+  private void commitNow(Map<TopicPartition, PartitionProgress> last) {
     last.values().forEach(PartitionProgress::forgetCommit);
     Map<TopicPartition, OffsetAndMetadata> offsets = toCommit(last);
     if (offsets.isEmpty()) {
@@ -187,16 +187,16 @@ final class KafkaRun {
     }
     try {
       try {
-        consumer.commitSync(offsets, COMMIT_PATIENCE);
+        consumer.commitSync(offsets, COMMIT_TIMEOUT);
       } catch (WakeupException e) {
-        consumer.commitSync(offsets, COMMIT_PATIENCE); // it was meant for a poll
+        consumer.commitSync(offsets, COMMIT_TIMEOUT); // a wakeup meant for poll
       }
     } catch (KafkaException e) {
-      sink.failed(e); // what was not committed comes again, here or elsewhere
+      sink.failed(e); // uncommitted records are delivered again
     }
   }
 
-  /** What is new since it was asked last. */
+  /** The offsets that changed since the last call. */
   private static Map<TopicPartition, OffsetAndMetadata> toCommit(
       Map<TopicPartition, PartitionProgress> partitions) {
     Map<TopicPartition, OffsetAndMetadata> offsets = new HashMap<>();
@@ -211,9 +211,9 @@ final class KafkaRun {
     return offsets;
   }
 
-  /** Lets go of partitions, after a while for the tasks of them that run. */
-  private void letGo(Collection<TopicPartition> revoked, boolean isLost) {
-    isFull = false; // no wake-up is needed, nor would it be of use, in a callback
+  /** Releases partitions, after waiting a while for their running tasks. */
+  private void release(Collection<TopicPartition> revoked, boolean isLost) {
+    isFull = false; // a wakeup inside a callback would have no effect
     Map<TopicPartition, PartitionProgress> last = new HashMap<>();
     for (TopicPartition partition : revoked) {
       PartitionProgress progress = partitions.remove(partition);
@@ -224,12 +224,12 @@ final class KafkaRun {
     }
     if (!isLost) {
       awaitEnds(last.values());
-      commitAtOnce(last);
+      commitNow(last);
     }
   }
 
   private void awaitEnds(Collection<PartitionProgress> last) {
-    long deadline = System.nanoTime() + HANDOVER.toNanos();
+    long deadline = System.nanoTime() + HANDOVER_TIMEOUT.toNanos();
     try {
       while (last.stream().anyMatch(PartitionProgress::isRunning)) {
         Ended each = ended.poll(deadline - System.nanoTime(), TimeUnit.NANOSECONDS);
@@ -243,20 +243,19 @@ final class KafkaRun {
     }
   }
 
-  /** Commits and leaves the group, on the thread of {@link #consume}. */
+  /** Commits and leaves the group. Called on the thread of {@link #consume}. */
   void end() {
     try {
       settle();
-      commitAtOnce(partitions);
-      consumer.close(CloseOptions.timeout(COMMIT_PATIENCE));
+      commitNow(partitions);
+      consumer.close(CloseOptions.timeout(COMMIT_TIMEOUT));
     } catch (KafkaException e) {
       sink.failed(e);
     } finally {
-      gone.countDown();
+      closed.countDown();
     }
   }
 
-  /** Hears which partitions come and go. */
   private final class Rebalance implements ConsumerRebalanceListener {
 
     @Override
@@ -266,12 +265,12 @@ final class KafkaRun {
 
     @Override
     public void onPartitionsRevoked(Collection<TopicPartition> revoked) {
-      letGo(revoked, false);
+      release(revoked, false);
     }
 
     @Override
     public void onPartitionsLost(Collection<TopicPartition> lost) {
-      letGo(lost, true);
+      release(lost, true);
     }
   }
 
@@ -280,13 +279,13 @@ final class KafkaRun {
     consumer.wakeup();
   }
 
-  /** From another thread: has it commit and leave, and waits for that. */
-  void close(Duration patience) {
+  /** Called by another thread: waits until the consumer has committed and left the group. */
+  void close(Duration timeout) {
     isStopped = true;
     isClosed = true;
     consumer.wakeup();
     try {
-      gone.await(patience.toMillis(), TimeUnit.MILLISECONDS);
+      closed.await(timeout.toMillis(), TimeUnit.MILLISECONDS);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }

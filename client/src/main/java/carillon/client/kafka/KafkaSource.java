@@ -1,7 +1,7 @@
 package carillon.client.kafka;
 
 import carillon.client.TaskSource;
-import carillon.client.broker.InHand;
+import carillon.client.broker.OpenAttempts;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
@@ -17,7 +17,7 @@ import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Has a worker's tasks come from Kafka topics, as a member of a consumer group.
+ * Delivers tasks from Kafka topics to a worker, as a member of a consumer group.
  *
  * <pre>{@code
  * carillon.worker("biller")
@@ -26,21 +26,20 @@ import org.jspecify.annotations.Nullable;
  *     .start();
  * }</pre>
  *
- * <p>An offset is committed once every task before it has ended and been reported, so a worker that
- * dies loses none; what it had in hand comes again, to it or to another of the group. Tasks of a
- * partition run beside each other, in no order. While the worker has enough in hand, no more is
- * fetched.
+ * <p>An offset is committed once every task before it has been reported, so a crash loses no task:
+ * unreported tasks are delivered again, to this or another member of the group. Tasks of a
+ * partition run concurrently, in no particular order. Fetching pauses while the worker has no room.
  *
- * <p>A message without a token is handled and not reported: Carillon took it as completed when it
- * was published. If its handler throws, nobody repeats it.
+ * <p>A message without a token is handled but not reported: its task completed when it was
+ * published. If its handler throws, it is not retried.
  */
 public final class KafkaSource implements TaskSource {
 
-  private static final Logger LOG = System.getLogger(KafkaSource.class.getName());
-  private static final Duration PATIENCE = Duration.ofSeconds(15);
+  private static final Logger log = System.getLogger(KafkaSource.class.getName());
+  private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(15);
 
-  /** What this class decides: it rests on them. */
-  private static final Set<String> OURS =
+  /** Settings that this class controls. */
+  private static final Set<String> RESERVED =
       Set.of(
           ConsumerConfig.ENABLE_AUTO_COMMIT_CONFIG,
           ConsumerConfig.KEY_DESERIALIZER_CLASS_CONFIG,
@@ -49,58 +48,58 @@ public final class KafkaSource implements TaskSource {
 
   private final Map<String, Object> settings;
   private final List<String> topics;
-  private final BiConsumer<ConsumerRecord<byte[], byte[]>, String> strange;
-  private final InHand inHand = new InHand();
+  private final BiConsumer<ConsumerRecord<byte[], byte[]>, String> onSkipped;
+  private final OpenAttempts openAttempts = new OpenAttempts();
   private @Nullable KafkaRun current;
   private boolean isStopped;
 
   private KafkaSource(
       Map<String, Object> settings,
       List<String> topics,
-      BiConsumer<ConsumerRecord<byte[], byte[]>, String> strange) {
+      BiConsumer<ConsumerRecord<byte[], byte[]>, String> onSkipped) {
     this.settings = settings;
     this.topics = topics;
-    this.strange = strange;
+    this.onSkipped = onSkipped;
   }
 
   /**
    * Consumes from topics.
    *
-   * @param settings Kafka's own settings of a consumer; {@code bootstrap.servers} and {@code
-   *     group.id} among them
-   * @throws IllegalArgumentException if one of these is missing, or one is given that the source
-   *     decides itself
+   * @param settings Kafka consumer settings, including {@code bootstrap.servers} and {@code
+   *     group.id}
+   * @throws IllegalArgumentException if one of these is missing, or a setting is given that this
+   *     class controls
    */
   public static KafkaSource of(Map<String, ?> settings, String... topics) {
     for (String needed :
         List.of(ConsumerConfig.BOOTSTRAP_SERVERS_CONFIG, ConsumerConfig.GROUP_ID_CONFIG)) {
       if (!settings.containsKey(needed)) {
-        throw new IllegalArgumentException("the settings must have " + needed);
+        throw new IllegalArgumentException("missing setting " + needed);
       }
     }
     for (String name : settings.keySet()) {
-      if (OURS.contains(name)) {
-        throw new IllegalArgumentException(name + " is decided here: leave it out");
+      if (RESERVED.contains(name)) {
+        throw new IllegalArgumentException(name + " cannot be set: KafkaSource controls it");
       }
     }
     if (topics.length == 0) {
-      throw new IllegalArgumentException("name at least one topic");
+      throw new IllegalArgumentException("specify at least one topic");
     }
     return new KafkaSource(Map.copyOf(settings), List.of(topics), KafkaSource::log);
   }
 
   /**
-   * The same, telling this of messages that are not Carillon's or have no handler here, and why; by
-   * default they are logged. They are skipped in any case.
+   * Sets an action for skipped messages, which are not from Carillon, have no handler or are
+   * expired, with the reason. Default: log them.
    */
-  public KafkaSource onStrange(BiConsumer<ConsumerRecord<byte[], byte[]>, String> action) {
+  public KafkaSource onSkipped(BiConsumer<ConsumerRecord<byte[], byte[]>, String> action) {
     return new KafkaSource(settings, topics, action);
   }
 
   private static void log(ConsumerRecord<byte[], byte[]> record, String why) {
-    LOG.log(
+    log.log(
         Level.WARNING,
-        "skipped a message of {0}, partition {1}, offset {2}: {3}",
+        "skipped message topic={0} partition={1} offset={2} reason={3}",
         record.topic(),
         record.partition(),
         Long.toString(record.offset()),
@@ -124,13 +123,13 @@ public final class KafkaSource implements TaskSource {
     if (isStopped) {
       return null;
     }
-    current = new KafkaRun(new KafkaConsumer<>(all(sink)), sink, inHand, strange);
+    current = new KafkaRun(new KafkaConsumer<>(all(sink)), sink, openAttempts, onSkipped);
     return current;
   }
 
   private Map<String, Object> all(Sink sink) {
     Map<String, Object> all = new HashMap<>();
-    // A group that is new must not miss what was published before it came.
+    // A new group must not miss earlier messages.
     all.put(ConsumerConfig.AUTO_OFFSET_RESET_CONFIG, "earliest");
     all.put(ConsumerConfig.CLIENT_ID_CONFIG, sink.worker());
     all.putAll(settings);
@@ -149,7 +148,7 @@ public final class KafkaSource implements TaskSource {
     }
   }
 
-  /** Commits what has ended and leaves the group. */
+  /** Commits ended tasks and leaves the group. */
   @Override
   public void close() {
     KafkaRun run;
@@ -158,7 +157,7 @@ public final class KafkaSource implements TaskSource {
       run = current;
     }
     if (run != null) {
-      run.close(PATIENCE);
+      run.close(CLOSE_TIMEOUT);
     }
   }
 }

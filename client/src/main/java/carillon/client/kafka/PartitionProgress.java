@@ -4,38 +4,38 @@ import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Which records of one partition were fetched and have not ended, and up to where all have ended.
- * Used by the source's thread only.
+ * Tracks which fetched records of one partition have ended, to find the offset to commit. Confined
+ * to the source's thread.
  */
 final class PartitionProgress {
 
   private final TreeSet<Long> open = new TreeSet<>();
   private int running;
-  private long next = -1; // the offset after the last that was fetched
+  private long next = -1; // the offset after the last fetched record
   private long committed = -1;
 
-  /** A record was fetched; offsets only grow, but some may be missing. */
+  /** Adds a fetched record. Offsets increase but may have gaps. */
   void fetched(long offset) {
     open.add(offset);
     next = offset + 1;
   }
 
-  /** A task of it was handed to the worker. */
+  /** A task was delivered to the worker. */
   void started() {
     running++;
   }
 
-  /** The worker is done with a task of it, whatever that means for the record. */
+  /** The worker no longer runs a task. */
   void stopped() {
     running--;
   }
 
-  /** A record needs not be fetched again. */
+  /** A record need not be fetched again. */
   void ended(long offset) {
     open.remove(offset);
   }
 
-  /** The offset to commit, before which all have ended; null if it is no other than before. */
+  /** The offset before which all records have ended; null if unchanged. */
   @Nullable Long toCommit() {
     long all = open.isEmpty() ? next : open.first();
     return all == committed || all < 0 ? null : all;
@@ -45,7 +45,7 @@ final class PartitionProgress {
     committed = offset;
   }
 
-  /** Nobody knows what is committed: say it again. */
+  /** Commits again, because the last commit may have failed. */
   void forgetCommit() {
     committed = -1;
   }

@@ -1,4 +1,4 @@
-/** Lets a worker get its tasks from a Kafka topic; needs kafka-clients. */
+/** Workers with a Kafka topic as source. Requires kafka-clients. */
 @NullMarked
 package carillon.client.kafka;
 

@@ -9,8 +9,7 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * A durable queue as it shall be declared. Immutable: every method returns a copy with one thing
- * more.
+ * A durable queue to declare. Immutable: every method returns a changed copy.
  *
  * <pre>{@code
  * QueueSpec.quorum("orders").deadLetter("", "orders.dead")
@@ -30,7 +29,7 @@ public final class QueueSpec {
     this.bindings = bindings;
   }
 
-  /** A replicated queue, which keeps its messages when a broker is lost; has no priorities. */
+  /** A replicated queue, which survives the loss of a broker. Has no priorities. */
   public static QueueSpec quorum(String name) {
     return new QueueSpec(name, Map.of("x-queue-type", "quorum"), List.of());
   }
@@ -41,9 +40,10 @@ public final class QueueSpec {
   }
 
   /**
-   * Where messages go that are not Carillon's, or whose handler threw and whom nobody else repeats.
+   * Sets the destination of messages that are not from Carillon, or without a token whose handler
+   * threw.
    *
-   * @param exchange "" for the default one: then the routing key is the name of a queue
+   * @param exchange "" for the default exchange; the routing key is then a queue name
    */
   public QueueSpec deadLetter(String exchange, String routingKey) {
     return argument("x-dead-letter-exchange", exchange)
@@ -51,25 +51,25 @@ public final class QueueSpec {
   }
 
   /**
-   * Has more urgent messages go first; tasks have priorities 0 to 9.
+   * Delivers messages with a higher priority first. Tasks have priorities 0 to 9.
    *
    * @throws IllegalArgumentException on a quorum queue
    */
-  public QueueSpec maxPriority(int most) {
+  public QueueSpec maxPriority(int max) {
     if (!"classic".equals(arguments.get("x-queue-type"))) {
-      throw new IllegalArgumentException("a quorum queue has no priorities: use a classic one");
+      throw new IllegalArgumentException("a quorum queue has no priorities; use a classic queue");
     }
-    return argument("x-max-priority", most);
+    return argument("x-max-priority", max);
   }
 
-  /** With any other argument of RabbitMQ, such as {@code x-max-length}. */
+  /** Sets any other RabbitMQ argument, such as {@code x-max-length}. */
   public QueueSpec argument(String key, Object value) {
     Map<String, Object> more = new LinkedHashMap<>(arguments);
     more.put(key, value);
     return new QueueSpec(name, Collections.unmodifiableMap(more), bindings);
   }
 
-  /** Gets what is published to an exchange, which must exist, with this key. */
+  /** Binds the queue to an existing exchange. */
   public QueueSpec boundTo(String exchange, String routingKey) {
     List<Binding> more = new ArrayList<>(bindings);
     more.add(new Binding(exchange, routingKey));
@@ -82,9 +82,9 @@ public final class QueueSpec {
   }
 
   /**
-   * Makes the queue where it is missing.
+   * Creates the queue if it is missing.
    *
-   * @throws IOException if there is one of that name with other arguments
+   * @throws IOException if the queue exists with other arguments
    */
   public void declare(Channel channel) throws IOException {
     channel.queueDeclare(name, true, false, false, arguments);

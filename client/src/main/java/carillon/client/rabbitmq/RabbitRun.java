@@ -3,7 +3,7 @@ package carillon.client.rabbitmq;
 import carillon.client.ClaimedTask;
 import carillon.client.TaskSource.Ending;
 import carillon.client.TaskSource.Sink;
-import carillon.client.broker.InHand;
+import carillon.client.broker.OpenAttempts;
 import carillon.client.broker.TaskMessage;
 import com.rabbitmq.client.Channel;
 import com.rabbitmq.client.Connection;
@@ -23,33 +23,33 @@ import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One connection: hands over what comes and settles what has ended. Only the thread of {@link
- * #consume} speaks on the channel; others leave what is to be said in a queue.
+ * Runs one connection: delivers tasks and settles ended ones. Only the thread of {@link #consume}
+ * uses the channel; other threads queue steps for it.
  */
 final class RabbitRun {
 
   private static final int CLOSE_MILLIS = 3_000;
 
   private final Sink sink;
-  private final InHand inHand;
-  private final BiConsumer<Delivery, String> strange;
+  private final OpenAttempts openAttempts;
+  private final BiConsumer<Delivery, String> onSkipped;
   private final LinkedBlockingQueue<Step> steps = new LinkedBlockingQueue<>();
-  private boolean isCancelled; // known to the channel's thread only
-  private final CountDownLatch gone = new CountDownLatch(1);
+  private boolean isCancelled; // confined to the channel's thread
+  private final CountDownLatch closed = new CountDownLatch(1);
 
-  /** Something for the channel's thread to do; false to end. */
+  /** A step for the channel's thread. Returns false to stop. */
   @FunctionalInterface
   private interface Step {
     boolean take(Channel channel, String consumer) throws IOException;
   }
 
-  RabbitRun(Sink sink, InHand inHand, BiConsumer<Delivery, String> strange) {
+  RabbitRun(Sink sink, OpenAttempts openAttempts, BiConsumer<Delivery, String> onSkipped) {
     this.sink = sink;
-    this.inHand = inHand;
-    this.strange = strange;
+    this.openAttempts = openAttempts;
+    this.onSkipped = onSkipped;
   }
 
-  /** Returns when closed; throws when the connection is lost. */
+  /** Consumes until closed. Throws if the connection is lost. */
   void consume(ConnectionFactory broker, String queue, @Nullable QueueSpec spec)
       throws IOException, TimeoutException, InterruptedException {
     try {
@@ -57,16 +57,16 @@ final class RabbitRun {
       try {
         consume(connection.createChannel(), queue, spec);
       } finally {
-        connection.abort(CLOSE_MILLIS); // like close, but does not mind that it is lost
+        connection.abort(CLOSE_MILLIS); // like close, but ignores a lost connection
       }
     } catch (IOException e) {
       throw explained(e);
     } finally {
-      gone.countDown();
+      closed.countDown();
     }
   }
 
-  /** What the broker refused says nothing itself; the reason is in its cause. */
+  /** The reason of a rejected operation is only in the cause. */
   private static IOException explained(IOException e) {
     Throwable cause = e.getCause();
     return e.getMessage() == null && cause != null ? new IOException(cause.getMessage(), e) : e;
@@ -84,16 +84,16 @@ final class RabbitRun {
             queue,
             false,
             (tag, message) -> arrived(message),
-            tag -> end("the queue is gone", null));
+            tag -> end("the queue was deleted", null));
     sink.connected();
     while (steps.take().take(channel, consumer)) {
-      // each step does all
+      // each step does the work
     }
-    channel.close(); // after the acknowledgements, which the broker reads first
+    channel.close(); // after the acknowledgements, so that the broker reads them first
   }
 
   private void lost(ShutdownSignalException why) {
-    end("the connection to RabbitMQ is lost", why);
+    end("the connection to RabbitMQ was lost", why);
   }
 
   private void end(String message, @Nullable Throwable why) {
@@ -107,16 +107,16 @@ final class RabbitRun {
     long tag = message.getEnvelope().getDeliveryTag();
     TaskMessage read = read(message);
     if (read instanceof TaskMessage.Of of) {
-      inHand.accept(
+      openAttempts.accept(
           sink,
           of.task(),
           message.getEnvelope().isRedeliver(),
           how -> steps.add((channel, consumer) -> settle(channel, tag, of.task(), how)));
-    } else if (read instanceof TaskMessage.Late) {
-      read.tell(strange, message);
+    } else if (read instanceof TaskMessage.Expired) {
+      read.report(onSkipped, message);
       steps.add((channel, consumer) -> acknowledge(channel, tag));
     } else {
-      read.tell(strange, message);
+      read.report(onSkipped, message);
       steps.add((channel, consumer) -> reject(channel, tag, false));
     }
   }
@@ -135,7 +135,7 @@ final class RabbitRun {
     if (how == Ending.FAILED) {
       return reject(channel, tag, false);
     }
-    // With a token the server publishes it again by itself.
+    // With a token, the server publishes it again.
     boolean isUnknownToServer = how == Ending.RELEASED && task.token() == null;
     return isUnknownToServer ? reject(channel, tag, true) : acknowledge(channel, tag);
   }
@@ -150,7 +150,7 @@ final class RabbitRun {
     return true;
   }
 
-  /** Has no more messages sent; those on their way go back to the queue when we leave. */
+  /** Cancels the consumer. Unsettled messages return to the queue when the connection closes. */
   void stop() {
     steps.add(
         (channel, consumer) -> {
@@ -162,11 +162,11 @@ final class RabbitRun {
         });
   }
 
-  /** From another thread: has it say what is left to say, and waits for that. */
-  void close(Duration patience) {
+  /** Called by another thread: waits until pending steps are done and the connection is closed. */
+  void close(Duration timeout) {
     steps.add((channel, consumer) -> false);
     try {
-      gone.await(patience.toMillis(), TimeUnit.MILLISECONDS);
+      closed.await(timeout.toMillis(), TimeUnit.MILLISECONDS);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }

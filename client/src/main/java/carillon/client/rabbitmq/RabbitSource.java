@@ -1,7 +1,7 @@
 package carillon.client.rabbitmq;
 
 import carillon.client.TaskSource;
-import carillon.client.broker.InHand;
+import carillon.client.broker.OpenAttempts;
 import com.rabbitmq.client.ConnectionFactory;
 import com.rabbitmq.client.Delivery;
 import java.io.IOException;
@@ -15,7 +15,7 @@ import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Has a worker's tasks come from a RabbitMQ queue.
+ * Delivers tasks from a RabbitMQ queue to a worker.
  *
  * <pre>{@code
  * carillon.worker("biller")
@@ -24,27 +24,26 @@ import org.jspecify.annotations.Nullable;
  *     .start();
  * }</pre>
  *
- * <p>A message is acknowledged once its task has ended and been reported, so a worker that dies
- * loses none: what it had in hand comes again, to it or to another. The broker sends no more than
- * the worker's prefetch ahead. A connection that is lost is made again; meanwhile, what is in hand
- * goes on.
+ * <p>A message is acknowledged once its task has been reported, so a crash loses no task:
+ * unreported tasks are delivered again, to this or another worker. The broker sends at most the
+ * worker's prefetch ahead. A lost connection is reopened while running tasks continue.
  *
- * <p>A message without a token is handled and not reported: Carillon took it as completed when it
- * was published. If its handler throws, the message is rejected, and goes to the dead letter
- * exchange of the queue if it has one. So does one that is not Carillon's.
+ * <p>A message without a token is handled but not reported: its task completed when it was
+ * published. If its handler throws, the message is rejected and goes to the dead letter exchange of
+ * the queue, if any. So does a message that is not from Carillon.
  */
 public final class RabbitSource implements TaskSource {
 
-  private static final Logger LOG = System.getLogger(RabbitSource.class.getName());
-  private static final Duration PATIENCE = Duration.ofSeconds(15);
+  private static final Logger log = System.getLogger(RabbitSource.class.getName());
+  private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(15);
   private static final int HEARTBEAT_SECONDS = 5;
   private static final int CONNECT_MILLIS = 3_000;
 
   private final ConnectionFactory broker;
   private final String queue;
   private final @Nullable QueueSpec spec;
-  private final BiConsumer<Delivery, String> strange;
-  private final InHand inHand = new InHand();
+  private final BiConsumer<Delivery, String> onSkipped;
+  private final OpenAttempts openAttempts = new OpenAttempts();
   private @Nullable RabbitRun current;
   private boolean isStopped;
 
@@ -52,25 +51,25 @@ public final class RabbitSource implements TaskSource {
       ConnectionFactory broker,
       String queue,
       @Nullable QueueSpec spec,
-      BiConsumer<Delivery, String> strange) {
+      BiConsumer<Delivery, String> onSkipped) {
     this.broker = broker;
     this.queue = queue;
     this.spec = spec;
-    this.strange = strange;
+    this.onSkipped = onSkipped;
   }
 
   /**
-   * Consumes from a queue that exists.
+   * Consumes from an existing queue.
    *
-   * @param uri where the broker is: {@code amqp://user:password@host:port/vhost}; amqps checks its
-   *     certificate and its name
+   * @param uri the broker: {@code amqp://user:password@host:port/vhost}; amqps verifies the
+   *     certificate and host name
    * @throws IllegalArgumentException if it is not such a URI
    */
   public static RabbitSource of(String uri, String queue) {
     return of(factory(uri), queue);
   }
 
-  /** The same, with what you set on the factory; its recovery is ours. */
+  /** Consumes from an existing queue with your own factory. Its recovery settings are ignored. */
   public static RabbitSource of(ConnectionFactory broker, String queue) {
     ConnectionFactory own = broker.clone();
     own.setAutomaticRecoveryEnabled(false);
@@ -78,20 +77,20 @@ public final class RabbitSource implements TaskSource {
     return new RabbitSource(own, queue, null, RabbitSource::log);
   }
 
-  /** Consumes from a queue, which is declared where it is missing. */
+  /** Consumes from a queue and declares it first. */
   public static RabbitSource of(String uri, QueueSpec queue) {
     return of(uri, queue.name()).declaring(queue);
   }
 
   private RabbitSource declaring(QueueSpec each) {
-    return new RabbitSource(broker, queue, each, strange);
+    return new RabbitSource(broker, queue, each, onSkipped);
   }
 
   /**
-   * The same, telling this of messages that are not Carillon's, have no handler here or come too
-   * late, and why; by default they are logged. They are not handled in any case.
+   * Sets an action for skipped messages, which are not from Carillon, have no handler or are
+   * expired, with the reason. Default: log them.
    */
-  public RabbitSource onStrange(BiConsumer<Delivery, String> action) {
+  public RabbitSource onSkipped(BiConsumer<Delivery, String> action) {
     return new RabbitSource(broker, queue, spec, action);
   }
 
@@ -104,7 +103,7 @@ public final class RabbitSource implements TaskSource {
         factory.enableHostnameVerification();
       }
     } catch (URISyntaxException | GeneralSecurityException | IllegalArgumentException e) {
-      // Without the cause, which would show the password.
+      // Without the cause, which contains the password.
       throw new IllegalArgumentException("not a URI such as amqp://user:password@host/vhost");
     }
     factory.setRequestedHeartbeat(HEARTBEAT_SECONDS);
@@ -113,9 +112,9 @@ public final class RabbitSource implements TaskSource {
   }
 
   private static void log(Delivery message, String why) {
-    LOG.log(
+    log.log(
         Level.WARNING,
-        "skipped a message of exchange \"{0}\": {1}",
+        "skipped message exchange={0} reason={1}",
         message.getEnvelope().getExchange(),
         why);
   }
@@ -127,7 +126,7 @@ public final class RabbitSource implements TaskSource {
       if (isStopped) {
         return;
       }
-      run = new RabbitRun(sink, inHand, strange);
+      run = new RabbitRun(sink, openAttempts, onSkipped);
       current = run;
     }
     run.consume(broker, queue, spec);
@@ -141,7 +140,7 @@ public final class RabbitSource implements TaskSource {
     }
   }
 
-  /** Acknowledges what has ended and leaves. */
+  /** Acknowledges ended tasks and disconnects. */
   @Override
   public void close() {
     stop();
@@ -150,7 +149,7 @@ public final class RabbitSource implements TaskSource {
       run = current;
     }
     if (run != null) {
-      run.close(PATIENCE);
+      run.close(CLOSE_TIMEOUT);
     }
   }
 }

@@ -1,4 +1,4 @@
-/** Lets a worker get its tasks from a RabbitMQ queue; needs amqp-client. */
+/** Workers with a RabbitMQ queue as source. Requires amqp-client. */
 @NullMarked
 package carillon.client.rabbitmq;
 

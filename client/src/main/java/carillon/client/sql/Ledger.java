@@ -9,8 +9,8 @@ import java.util.UUID;
 import javax.sql.DataSource;
 
 /**
- * Remembers, in the user's own PostgreSQL database, which tasks have been processed, so that a task
- * that is delivered again has its effect once.
+ * Records processed tasks in your own PostgreSQL database, so that a task that is delivered again
+ * takes effect once.
  *
  * <pre>{@code
  * Ledger ledger = Ledger.of(dataSource);
@@ -22,8 +22,8 @@ import javax.sql.DataSource;
  *     })
  * }</pre>
  *
- * <p>The mark and the work are one transaction: both are there, or neither is. Two deliveries of a
- * task at the same time wait for each other at the mark. Safe to share between threads.
+ * <p>The mark and the work are one transaction. Two concurrent deliveries of a task wait for each
+ * other at the mark. Thread-safe.
  */
 public final class Ledger {
 
@@ -40,7 +40,7 @@ public final class Ledger {
     return new Ledger(database, new Table("processed_task"));
   }
 
-  /** The same in another table, such as {@code app.processed_task}. */
+  /** Returns this ledger in another table, such as {@code app.processed_task}. */
   public Ledger inTable(String name) {
     return new Ledger(database, new Table(name));
   }
@@ -55,18 +55,18 @@ public final class Ledger {
       )
       """;
 
-  /** Makes the table where it is missing; a migration of your own may do the same. */
+  /** Creates the table if it is missing. You can also create it in your own migration. */
   public void createTable() throws SQLException {
     table.create(database, CREATE);
   }
 
   /**
-   * Does the work unless it was done before, and marks the task as processed, in one transaction of
-   * its own.
+   * Runs the work and marks the task as processed, in one transaction of its own, unless the task
+   * was processed before.
    *
-   * @return false if the task had been processed before: then the work was not called
-   * @throws SQLException if the database refused or was lost; after that the task is to be
-   *     delivered again, and only then it is known whether the commit had arrived
+   * @return false if the task was processed before and the work was not run
+   * @throws SQLException if the database failed; let the task be delivered again, which shows
+   *     whether the commit succeeded
    */
   public boolean once(TaskContext task, SqlWork work) throws SQLException {
     try (Connection connection = database.getConnection()) {
@@ -83,17 +83,17 @@ public final class Ledger {
   }
 
   /**
-   * Marks the task as processed in the transaction that is open on the connection; commit both, or
-   * roll both back.
+   * Marks the task as processed in the open transaction of the connection. Commit it together with
+   * your work.
    *
-   * @return false if it had been processed before: then leave the work out
-   * @throws IllegalStateException if the connection commits by itself, which would keep the mark
-   *     without the work
+   * @return false if the task was processed before: skip the work
+   * @throws IllegalStateException if the connection is in autocommit mode, which would commit the
+   *     mark without the work
    */
   public boolean markProcessed(Connection connection, TaskContext task) throws SQLException {
     if (connection.getAutoCommit()) {
       throw new IllegalStateException(
-          "the connection commits each statement: call setAutoCommit(false) first, and commit the"
+          "the connection is in autocommit mode: call setAutoCommit(false) first, and commit the"
               + " mark with your own work");
     }
     return mark(connection, task);
@@ -104,7 +104,7 @@ public final class Ledger {
       /* Ledger.mark */
       INSERT INTO :table (task_id, fence)
       VALUES (?, ?)
-      ON CONFLICT (task_id) DO NOTHING -- waits for another delivery that is just being processed
+      ON CONFLICT (task_id) DO NOTHING -- waits for a concurrent delivery
       """;
 
   private boolean mark(Connection connection, TaskContext task) throws SQLException {
@@ -123,7 +123,7 @@ public final class Ledger {
       WHERE task_id = ?
       """;
 
-  /** Whether the task has been processed, for those who ask later. */
+  /** Whether the task has been processed. */
   public boolean isProcessed(UUID task) throws SQLException {
     try (Connection connection = database.getConnection();
         PreparedStatement statement = connection.prepareStatement(table.sql(IS_PROCESSED))) {
@@ -142,11 +142,10 @@ public final class Ledger {
       """;
 
   /**
-   * Forgets what was processed longer ago than this. What is forgotten could have its effect again,
-   * so keep more than a task's whole life: its retries, and the days in which somebody may redrive
-   * it.
+   * Deletes marks older than this. A task without its mark could take effect again, so keep marks
+   * longer than all retries of a task and the time in which it may be redriven.
    *
-   * @return how many were forgotten
+   * @return the number of deleted marks
    */
   public int forgetBefore(Duration age) throws SQLException {
     try (Connection connection = database.getConnection()) {

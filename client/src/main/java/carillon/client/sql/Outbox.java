@@ -30,8 +30,8 @@ import tools.jackson.databind.node.ObjectNode;
 import tools.jackson.databind.util.RawValue;
 
 /**
- * Tasks that are written in the user's own transaction, into a table of the user's own PostgreSQL
- * database, and forwarded to Carillon once it has committed.
+ * A transactional outbox: tasks are written to a table of your own PostgreSQL database in your
+ * transaction and forwarded to Carillon after it commits.
  *
  * <pre>{@code
  * Outbox outbox = Outbox.of(dataSource, carillon);
@@ -43,19 +43,18 @@ import tools.jackson.databind.util.RawValue;
  * }
  * }</pre>
  *
- * <p>A committed row becomes one task, a rolled back one none. Rows are sent in batches whose
- * number is written down first and is the call's idempotency key: whoever comes after a crash
- * repeats the very same call, which Carillon recognises for 24 hours. A refused batch is halved and
- * sent under new keys, unless an earlier call of it had no answer. Any number of relays may run.
- * Safe to share between threads.
+ * <p>Each committed row becomes one task. Rows are sent in batches. The id of a batch is committed
+ * first and used as the idempotency key, so after a crash the same call is repeated, which Carillon
+ * recognizes for 24 hours. A rejected batch is halved and sent with new keys, unless an earlier
+ * call of it had no response. Any number of relays may run. Thread-safe.
  */
 public final class Outbox {
 
-  /** The answers that are about what was sent, not about when or by whom. */
+  /** The statuses that reject the content of a request. */
   private static final Set<Integer> REFUSALS = Set.of(400, 413, 415, 422);
 
-  private static final Logger LOG = System.getLogger(Outbox.class.getName());
-  private static final Duration PUT_OFF = Duration.ofSeconds(30);
+  private static final Logger log = System.getLogger(Outbox.class.getName());
+  private static final Duration RETRY_FAILED_AFTER = Duration.ofSeconds(30);
 
   private final Carillon carillon;
   private final DataSource database;
@@ -64,10 +63,10 @@ public final class Outbox {
   private final Map<UUID, Long> putOff = new ConcurrentHashMap<>();
 
   /**
-   * A row that Carillon refused.
+   * A row that Carillon rejected.
    *
-   * @param task what was sent
-   * @param error what Carillon answered
+   * @param task the task as JSON
+   * @param error the error from Carillon
    */
   public record Refused(UUID id, String task, String error, Instant createdAt) {}
 
@@ -83,7 +82,7 @@ public final class Outbox {
     return new Outbox(database, carillon, new Table("carillon_outbox"));
   }
 
-  /** The same in another table, such as {@code app.carillon_outbox}. */
+  /** Returns this outbox in another table, such as {@code app.carillon_outbox}. */
   public Outbox inTable(String name) {
     return new Outbox(database, carillon, new Table(name));
   }
@@ -108,7 +107,7 @@ public final class Outbox {
       WHERE batch IS NOT NULL;
       """;
 
-  /** Makes the table where it is missing; a migration of your own may do the same. */
+  /** Creates the table if it is missing. You can also create it in your own migration. */
   public void createTable() throws SQLException {
     table.create(database, CREATE);
   }
@@ -121,18 +120,17 @@ public final class Outbox {
       """;
 
   /**
-   * Adds a task in the transaction that is open on the connection. With a delay, it is due that
-   * long after now, however late it is forwarded.
+   * Adds a task in the open transaction of the connection. A delay counts from now, however late
+   * the task is forwarded.
    *
-   * @throws IllegalStateException if the connection commits by itself, so that the task would not
-   *     be part of anything
-   * @throws IllegalArgumentException if the task is unique or has an idempotency key, which those
-   *     that are sent in batches cannot be
+   * @throws IllegalStateException if the connection is in autocommit mode
+   * @throws IllegalArgumentException if the task is unique or has an idempotency key, which tasks
+   *     in a batch cannot have
    */
   public void add(Connection connection, NewTask task) throws SQLException {
     if (connection.getAutoCommit()) {
       throw new IllegalStateException(
-          "the connection commits each statement: call setAutoCommit(false) first, and commit the"
+          "the connection is in autocommit mode: call setAutoCommit(false) first, and commit the"
               + " task with your own work");
     }
     try (PreparedStatement statement = connection.prepareStatement(table.sql(ADD))) {
@@ -145,7 +143,7 @@ public final class Outbox {
   private ObjectNode json(NewTask task) {
     if (task.idempotencyKey() != null) {
       throw new IllegalArgumentException(
-          "a task in an outbox has no idempotency key of its own: its row is sent once");
+          "a task in an outbox cannot have an idempotency key: its row is sent once");
     }
     ObjectNode json = task.json(carillon.mapper());
     if (json.has("unique")) {
@@ -162,17 +160,17 @@ public final class Outbox {
     return json;
   }
 
-  /** Starts a thread that forwards what is committed, until it is closed. */
+  /** Starts a thread that forwards committed rows until it is closed. */
   public OutboxRelay start() {
     return OutboxRelay.start(this);
   }
 
   /**
-   * Forwards one batch, for programs that have a schedule of their own.
+   * Forwards one batch, for programs that do not want a relay thread.
    *
-   * @return whether anything was done; then there may be more
-   * @throws CarillonException if Carillon cannot be reached or takes nothing now: call again later,
-   *     nothing is lost
+   * @return whether a batch was handled; there may be more
+   * @throws CarillonException if Carillon is unreachable or unavailable; call again later, nothing
+   *     is lost
    */
   public boolean relayOnce() throws SQLException {
     try (Connection connection = database.getConnection()) {
@@ -182,8 +180,8 @@ public final class Outbox {
   }
 
   /**
-   * The lock on the batch is held over the call: it has one sender at a time, and a sender that
-   * dies lets go of it.
+   * Holds the lock on the batch during the call, so that it has one sender at a time and a crash
+   * releases it.
    */
   private boolean sendOne(Connection connection) throws SQLException {
     Optional<Batch> taken =
@@ -202,7 +200,7 @@ public final class Outbox {
     return true;
   }
 
-  /** Why it must be sent again later; empty if it is settled. */
+  /** Returns why the batch must be sent again; empty if it is settled. */
   private Optional<CarillonException> send(Connection connection, Batch batch) throws SQLException {
     List<String> tasks = batches.tasks(connection, batch.id());
     try {
@@ -216,7 +214,8 @@ public final class Outbox {
         return Optional.empty();
       }
       if (e.status() == 500) {
-        // Its own fault, perhaps: let the others pass. It may have arrived, so it stays whole.
+        // The batch may be the cause, so others go first. It may have been stored, so it stays
+        // whole.
         putOff.put(batch.id(), System.nanoTime());
       }
       if (!batch.isRepeat() && isSurelyUnsent(e)) {
@@ -232,7 +231,7 @@ public final class Outbox {
       throws SQLException {
     String error = String.valueOf(why.getMessage());
     if (batch.isRepeat() || why.code().equals("idempotency_mismatch")) {
-      error += "; an earlier call had no answer, so that these tasks may have been created then";
+      error += "; an earlier call had no response, so these tasks may already exist";
       batches.refuseWhole(connection, batch.id(), error);
     } else if (rows > 1) {
       batches.split(connection, batch.id(), rows / 2);
@@ -240,10 +239,10 @@ public final class Outbox {
     } else {
       batches.refuse(connection, batch.id(), error);
     }
-    LOG.log(Level.WARNING, rows + " rows of the outbox were refused and are kept: " + error);
+    log.log(Level.WARNING, "outbox rows rejected rows=" + rows + " error=" + error);
   }
 
-  /** Whether nothing can have been stored: no connection was made, or it was not let in. */
+  /** Whether nothing can have been stored: no connection was made, or access was denied. */
   private static boolean isSurelyUnsent(CarillonException e) {
     return switch (e.status()) {
       case CarillonException.NO_ANSWER ->
@@ -256,7 +255,7 @@ public final class Outbox {
 
   private Collection<UUID> putOff() {
     long now = System.nanoTime();
-    putOff.values().removeIf(since -> now - since > PUT_OFF.toNanos());
+    putOff.values().removeIf(since -> now - since > RETRY_FAILED_AFTER.toNanos());
     return putOff.keySet();
   }
 
@@ -270,11 +269,11 @@ public final class Outbox {
       LIMIT ?
       """;
 
-  /** The oldest rows that Carillon refused; they wait for somebody to look at them. */
-  public List<Refused> refused(int most) throws SQLException {
+  /** The oldest rows that Carillon rejected. They stay until they are retried or deleted. */
+  public List<Refused> refused(int max) throws SQLException {
     try (Connection connection = database.getConnection();
         PreparedStatement statement = connection.prepareStatement(table.sql(REFUSED))) {
-      statement.setInt(1, most);
+      statement.setInt(1, max);
       try (ResultSet rows = statement.executeQuery()) {
         List<Refused> refused = new ArrayList<>();
         while (rows.next()) {
@@ -305,8 +304,8 @@ public final class Outbox {
       """;
 
   /**
-   * Has all refused rows sent again, once what was wrong is mended or deleted; says how many. Those
-   * that an earlier call may have stored go under its key, so that they are not stored twice.
+   * Sends all rejected rows again, after the cause is fixed, and returns their number. Rows that an
+   * earlier call may have stored are sent with its key, so that they are not stored twice.
    */
   public int retryRefused() throws SQLException {
     try (Connection connection = database.getConnection();

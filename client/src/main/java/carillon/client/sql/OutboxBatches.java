@@ -12,14 +12,14 @@ import java.util.Optional;
 import java.util.UUID;
 
 /**
- * The rows of an outbox that are being forwarded: each belongs to a batch and has its place in it.
- * Who holds the lock on the row in place 1 holds the batch. That row has a sender from before the
- * first call on: without one, the batch was surely never sent.
+ * The batches of an outbox. Each row has a place in its batch. The lock on the row in place 1 is
+ * the lock on the batch. The sender in that row is set before the first call: without one, the
+ * batch was never sent.
  */
 final class OutboxBatches {
 
-  private static final int MOST_ROWS = 500;
-  private static final int MOST_BYTES = 4 << 20;
+  private static final int MAX_ROWS = 500;
+  private static final int MAX_BYTES = 4 << 20;
 
   private final Table table;
 
@@ -50,21 +50,21 @@ final class OutboxBatches {
         AND (placed.place = 1 OR placed.bytes <= ?)
       """;
 
-  /** Makes a batch of the oldest rows that have none; commit before it is sent. */
+  /** Forms a batch of the oldest rows without one. Commit before sending it. */
   boolean gather(Connection connection) throws SQLException {
     try (PreparedStatement statement = connection.prepareStatement(table.sql(GATHER))) {
-      statement.setInt(1, MOST_ROWS);
+      statement.setInt(1, MAX_ROWS);
       statement.setObject(2, UUID.randomUUID());
-      statement.setInt(3, MOST_BYTES);
+      statement.setInt(3, MAX_BYTES);
       return statement.executeUpdate() > 0;
     }
   }
 
   /**
-   * A batch to be sent.
+   * A batch to send.
    *
-   * @param sender who noted that it will
-   * @param isRepeat whether somebody may have sent it before
+   * @param sender identifies this attempt to send it
+   * @param isRepeat whether it may have been sent before
    */
   record Batch(UUID id, UUID sender, boolean isRepeat) {}
 
@@ -90,10 +90,10 @@ final class OutboxBatches {
       """;
 
   /**
-   * Notes that a batch that nobody else holds will be sent; empty if there is none. Commit, and
-   * lock it, before it is sent.
+   * Marks an unlocked batch as about to be sent; empty if there is none. Commit and lock it before
+   * sending it.
    *
-   * @param putOff batches to leave alone
+   * @param putOff batches to skip
    */
   Optional<Batch> takeOne(Connection connection, Collection<UUID> putOff) throws SQLException {
     UUID sender = UUID.randomUUID();
@@ -120,7 +120,7 @@ final class OutboxBatches {
       FOR UPDATE SKIP LOCKED
       """;
 
-  /** Holds a batch until the transaction ends; false if somebody else has taken it meanwhile. */
+  /** Locks a batch until the transaction ends. Returns false if another sender has it. */
   boolean lock(Connection connection, Batch batch) throws SQLException {
     try (PreparedStatement statement = connection.prepareStatement(table.sql(LOCK))) {
       statement.setObject(1, batch.id());
@@ -140,7 +140,7 @@ final class OutboxBatches {
         AND place = 1
       """;
 
-  /** Notes that a batch was surely never stored. */
+  /** Marks a batch as never stored. */
   void unsent(Connection connection, UUID batch) throws SQLException {
     try (PreparedStatement statement = connection.prepareStatement(table.sql(UNSENT))) {
       statement.setObject(1, batch);
@@ -157,7 +157,7 @@ final class OutboxBatches {
       ORDER BY place
       """;
 
-  /** What is sent for a batch, always in the same order: a repeat must not differ. */
+  /** The tasks of a batch, always in the same order: a repeated call must be identical. */
   List<String> tasks(Connection connection, UUID batch) throws SQLException {
     try (PreparedStatement statement = connection.prepareStatement(table.sql(TASKS))) {
       statement.setObject(1, batch);
@@ -178,7 +178,7 @@ final class OutboxBatches {
       WHERE batch = ?
       """;
 
-  /** Removes what has become tasks. */
+  /** Deletes the rows of a batch that was stored. */
   void delete(Connection connection, UUID batch) throws SQLException {
     try (PreparedStatement statement = connection.prepareStatement(table.sql(DELETE))) {
       statement.setObject(1, batch);
@@ -197,8 +197,8 @@ final class OutboxBatches {
       """;
 
   /**
-   * Makes two batches of one that was refused, so that its good rows get through. Never of one that
-   * an earlier call may have stored: their new keys would store it again.
+   * Splits a rejected batch in two, so that its valid rows get through. Never call it for a batch
+   * that may have been stored: the new keys would store its rows again.
    */
   void split(Connection connection, UUID batch, int first) throws SQLException {
     try (PreparedStatement statement = connection.prepareStatement(table.sql(SPLIT))) {
@@ -228,12 +228,12 @@ final class OutboxBatches {
       WHERE batch = ?
       """;
 
-  /** Keeps the rows of a batch with the reason why they will not be sent again. */
+  /** Marks the rows of a batch as rejected and dissolves the batch. */
   void refuse(Connection connection, UUID batch, String error) throws SQLException {
     refuse(connection, REFUSE, batch, error);
   }
 
-  /** The same, but they stay a batch: sent again, it is under its old key. */
+  /** Marks the rows of a batch as rejected and keeps the batch, so that a retry uses its key. */
   void refuseWhole(Connection connection, UUID batch, String error) throws SQLException {
     refuse(connection, REFUSE_WHOLE, batch, error);
   }

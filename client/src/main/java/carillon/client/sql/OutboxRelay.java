@@ -10,13 +10,13 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
-/** The thread that forwards an outbox until it is closed, whatever is lost meanwhile. */
+/** Forwards an outbox on a thread of its own until it is closed. Retries all failures. */
 public final class OutboxRelay implements AutoCloseable {
 
-  private static final Logger LOG = System.getLogger(OutboxRelay.class.getName());
+  private static final Logger log = System.getLogger(OutboxRelay.class.getName());
   private static final Duration IDLE = Duration.ofMillis(200);
-  private static final Duration LONGEST_WAIT = Duration.ofSeconds(5);
-  private static final Duration PATIENCE = Duration.ofSeconds(10);
+  private static final Duration MAX_WAIT = Duration.ofSeconds(5);
+  private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(10);
 
   private final Outbox outbox;
   private final Thread thread;
@@ -25,7 +25,7 @@ public final class OutboxRelay implements AutoCloseable {
   private OutboxRelay(Outbox outbox) {
     this.outbox = outbox;
     this.thread = new Thread(this::run, "carillon-outbox");
-    thread.setDaemon(true); // it may end anywhere: what it did not finish, the next one does
+    thread.setDaemon(true); // may stop anywhere: the next relay finishes its work
   }
 
   static OutboxRelay start(Outbox outbox) {
@@ -42,44 +42,44 @@ public final class OutboxRelay implements AutoCloseable {
       try {
         wait = outbox.relayOnce() ? Duration.ZERO : IDLE;
         if (failures > 0) {
-          LOG.log(Level.INFO, "the outbox is forwarded again");
+          log.log(Level.INFO, "outbox forwarding resumed");
         }
         failures = 0;
       } catch (SQLException | RuntimeException e) {
-        // Also what is nobody's fault but ours: without this thread nothing would be sent at all.
+        // Any failure: without this thread nothing would be sent at all.
         wait = backoff(failures++);
         if (failures == 1 && closed.getCount() > 0) {
-          LOG.log(Level.WARNING, "the outbox cannot be forwarded now: " + e.getMessage(), cause(e));
+          log.log(Level.WARNING, "outbox forwarding failed, retrying: " + e.getMessage(), cause(e));
         }
       }
       isClosed = await(wait);
     }
   }
 
-  /** Without its stack where the message says all. */
+  /** No stack trace if the message is enough. */
   private static @Nullable Throwable cause(Exception e) {
     return e instanceof CarillonException ? null : e;
   }
 
   private static Duration backoff(int failures) {
-    long most = Math.min(LONGEST_WAIT.toMillis(), 100L << Math.min(failures, 10));
-    return Duration.ofMillis(ThreadLocalRandom.current().nextLong(most / 2, most + 1));
+    long max = Math.min(MAX_WAIT.toMillis(), 100L << Math.min(failures, 10));
+    return Duration.ofMillis(ThreadLocalRandom.current().nextLong(max / 2, max + 1));
   }
 
   private boolean await(Duration wait) {
     try {
       return closed.await(wait.toMillis(), TimeUnit.MILLISECONDS);
     } catch (InterruptedException e) {
-      return true; // close() has lost its patience
+      return true; // close() timed out
     }
   }
 
-  /** Lets the batch under way end, for some seconds; what is left waits in the table. */
+  /** Waits up to 10 seconds for the current batch. Unsent rows stay in the table. */
   @Override
   public void close() {
     closed.countDown();
     try {
-      thread.join(PATIENCE.toMillis());
+      thread.join(CLOSE_TIMEOUT.toMillis());
       thread.interrupt();
     } catch (InterruptedException e) {
       thread.interrupt();

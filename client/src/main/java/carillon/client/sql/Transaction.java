@@ -4,21 +4,20 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import org.jspecify.annotations.Nullable;
 
-/** One transaction on a connection of whichever mode, which is as it was afterwards. */
+/** Runs one transaction and restores the autocommit mode of the connection. */
 final class Transaction {
 
   private Transaction() {}
 
-  /** What is done in it. */
   @FunctionalInterface
   interface Work<T> {
     T run() throws SQLException;
   }
 
-  /** Commits what the work wrote; rolls it back if the work throws anything at all. */
+  /** Commits the work, or rolls it back if it throws. */
   static <T> T run(Connection connection, Work<T> work) throws SQLException {
-    boolean commitsItself = connection.getAutoCommit();
-    if (commitsItself) {
+    boolean isAutoCommit = connection.getAutoCommit();
+    if (isAutoCommit) {
       connection.setAutoCommit(false);
     }
     boolean isCommitted = false;
@@ -32,22 +31,19 @@ final class Transaction {
       failure = e;
       throw e;
     } finally {
-      end(connection, commitsItself, isCommitted, failure);
+      end(connection, isAutoCommit, isCommitted, failure);
     }
   }
 
-  /** A lost connection cannot be rolled back either; the first failure is the one to hear of. */
+  /** A rollback on a lost connection fails as well; the first failure is thrown. */
   private static void end(
-      Connection connection,
-      boolean commitsItself,
-      boolean isCommitted,
-      @Nullable Throwable failure)
+      Connection connection, boolean isAutoCommit, boolean isCommitted, @Nullable Throwable failure)
       throws SQLException {
     try {
       if (!isCommitted) {
         connection.rollback();
       }
-      if (commitsItself) {
+      if (isAutoCommit) {
         connection.setAutoCommit(true);
       }
     } catch (SQLException e) {

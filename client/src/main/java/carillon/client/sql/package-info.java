@@ -1,4 +1,4 @@
-/** What keeps tasks and the user's own PostgreSQL database in step: a ledger and an outbox. */
+/** Keeps tasks and your own PostgreSQL database consistent: a ledger and an outbox. */
 @NullMarked
 package carillon.client.sql;
 

@@ -13,7 +13,7 @@ import org.junit.jupiter.api.Test;
 class TaskMessageTest {
 
   @Test
-  void numbers_of_a_payload_stay_as_they_were_written() {
+  void numbers_in_payloads_are_not_changed() {
     String body = "{\"price\":12345678901234567890.123456789,\"count\":123456789012345678901}";
 
     assertThat(read(body).payload().toString()).isEqualTo(body);

@@ -4,10 +4,10 @@ import carillon.api.error.ApiException;
 import carillon.api.error.ErrorCode;
 import carillon.api.error.Limits;
 import carillon.api.json.Fields;
-import carillon.api.json.Nearest;
 import carillon.api.json.Times;
 import carillon.model.Echo;
 import carillon.model.KeyText;
+import carillon.model.Suggestion;
 import carillon.model.task.TaskState;
 import java.time.Instant;
 import java.util.Arrays;
@@ -101,7 +101,7 @@ public final class Query {
       if (!known) {
         throw new ApiException(
             ErrorCode.UNSUPPORTED_FILTER,
-            "unknown parameter " + Echo.of(name) + Nearest.hint(name, allowed));
+            "unknown parameter " + Echo.of(name) + Suggestion.hint(name, allowed));
       }
     }
   }

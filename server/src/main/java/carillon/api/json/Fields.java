@@ -3,6 +3,7 @@ package carillon.api.json;
 import carillon.api.error.ErrorCode;
 import carillon.api.error.ValidationErrors;
 import carillon.model.Durations;
+import carillon.model.Suggestion;
 import carillon.model.TaskId;
 import java.time.Duration;
 import java.time.Instant;
@@ -362,7 +363,7 @@ public final class Fields {
       if (readOnly.contains(name)) {
         wrong(name, ErrorCode.READ_ONLY_FIELD, "is read-only: only the server sets it");
       } else {
-        wrong(name, ErrorCode.UNKNOWN_FIELD, "unknown field" + Nearest.hint(name, known));
+        wrong(name, ErrorCode.UNKNOWN_FIELD, "unknown field" + Suggestion.hint(name, known));
       }
     }
   }

@@ -2,9 +2,9 @@ package carillon.api.schedules;
 
 import carillon.api.error.ErrorCode;
 import carillon.api.json.Fields;
-import carillon.api.json.Nearest;
 import carillon.model.Durations;
 import carillon.model.Echo;
+import carillon.model.Suggestion;
 import carillon.model.cron.DstRule;
 import carillon.model.cron.Every;
 import carillon.model.cron.Recurrence;
@@ -134,7 +134,7 @@ final class RuleFields {
         return "; did you mean " + region + "?";
       }
     }
-    return Nearest.hint(name, regions);
+    return Suggestion.hint(name, regions);
   }
 
   private static DstRule dst(Fields fields) {

@@ -2,12 +2,12 @@ package carillon.app.config;
 
 import carillon.cli.CommandFailed;
 import carillon.cli.Text;
+import carillon.model.Suggestion;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.EnumMap;
 import java.util.LinkedHashMap;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
@@ -103,9 +103,7 @@ final class SettingSources {
             file.getFileName()
                 + ": unknown key "
                 + quoted(key)
-                + "; did you mean "
-                + Setting.nearest(key)
-                + "?");
+                + Suggestion.hint(key, Setting.keys()));
       }
       String separator = setting.get().isNamedList() ? " " : ",";
       values.put(key, scalar(file, key, field.getValue(), separator));
@@ -156,14 +154,11 @@ final class SettingSources {
           && !OTHER_VARIABLES.contains(name)
           && !SERVICE_LINK.matcher(name).matches()
           && !isVariable(name)) {
-        String key =
-            name.substring("CARILLON_".length()).toLowerCase(Locale.ROOT).replace('_', '-');
         throw new CommandFailed(
             "unknown variable "
                 + quoted(name)
-                + "; did you mean "
-                + Setting.variableOf(Setting.nearest(key))
-                + "?");
+                + Suggestion.hint(
+                    name, Setting.keys().stream().map(Setting::variableOf).toList()));
       }
     }
   }

@@ -16,8 +16,10 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.JsonNode;
 
-/** An answer of {@code /v1/cluster} as lines for people. No clock, no I/O. */
+/** A response of {@code /v1/cluster} as lines for people. No clock, no I/O. */
 final class ClusterPage {
+
+  static final String NOT_RESPONDING = "NOT RESPONDING";
 
   private static final String NONE = "-";
 
@@ -29,7 +31,7 @@ final class ClusterPage {
     this.rates = rates;
   }
 
-  /** What holds for the cluster as a whole. */
+  /** The cluster as a whole. */
   List<Line> summary() {
     List<Line> lines = new ArrayList<>();
     lines.add(leader());
@@ -64,15 +66,23 @@ final class ClusterPage {
     for (String status : List.of("ALIVE", "DRAINING", "SILENT", "LEFT")) {
       long count = nodes(node -> is(node, status)).size();
       if (count > 0 || status.equals("ALIVE")) {
-        counts.add(count + " " + status.toLowerCase(Locale.ROOT));
+        counts.add(count + " " + label(status).toLowerCase(Locale.ROOT));
       }
     }
     return String.join(", ", counts);
   }
 
+  private static String label(String status) {
+    return switch (status) {
+      case "SILENT" -> NOT_RESPONDING;
+      case "LEFT" -> "STOPPED";
+      default -> status;
+    };
+  }
+
   private String tasks() {
     List<JsonNode> members = nodes(ClusterPage::isMember);
-    return "%s claimed/s, %s ended/s, %s of %s in flight, lag %s"
+    return "%s claimed/s, %s finished/s, %s of %s in flight, lag %s"
             .formatted(
                 total(members, rates::claimed),
                 total(members, rates::ended),
@@ -82,7 +92,7 @@ final class ClusterPage {
         + suspects(cluster);
   }
 
-  /** Nothing while there are none. */
+  /** Empty if there are none. */
   private static String suspects(JsonNode of) {
     int waiting = of.path("suspects").path("waiting").asInt(0);
     int running = of.path("suspects").path("running").asInt(0);
@@ -102,7 +112,7 @@ final class ClusterPage {
             .formatted(
                 text(shards, "total"),
                 unassigned,
-                moved.equals(NONE) ? "never moved" : "last moved " + moved + " ago"),
+                moved.equals(NONE) ? "never moved" : "last rebalanced " + moved + " ago"),
         unassigned > 0 ? Colour.YELLOW : null);
   }
 
@@ -120,23 +130,23 @@ final class ClusterPage {
     return all.isEmpty() ? "none" : String.join("; ", all);
   }
 
-  /** The nodes but those that left, one in a row. */
+  /** The nodes that have not stopped, one per row. */
   ClusterTable table() {
     List<JsonNode> nodes = nodes(node -> !is(node, "LEFT"));
-    int most = nodes.stream().mapToInt(node -> node.path("shards").size()).max().orElse(0);
+    int max = nodes.stream().mapToInt(node -> node.path("shards").size()).max().orElse(0);
     String leader = cluster.path("leader").path("node").asString("");
     ClusterTable table = new ClusterTable(nodes.size());
     table.add(ClusterTable.Column.MARK, each(nodes, node -> mark(node, leader)));
     table.add(ClusterTable.Column.NODE, each(nodes, node -> text(node, "id")));
-    table.add(ClusterTable.Column.STATUS, each(nodes, node -> text(node, "status")));
+    table.add(ClusterTable.Column.STATUS, each(nodes, node -> label(text(node, "status"))));
     table.add(ClusterTable.Column.SHARDS, each(nodes, node -> "" + node.path("shards").size()));
     table.add(ClusterTable.Column.CLAIMED, each(nodes, node -> rate(node, rates::claimed)));
     table.add(ClusterTable.Column.ENDED, each(nodes, node -> rate(node, rates::ended)));
     table.add(ClusterTable.Column.LAG, each(nodes, node -> took(node, "lag")));
     table.add(ClusterTable.Column.IN_FLIGHT, each(nodes, ClusterPage::inFlight));
     table.add(ClusterTable.Column.CLOCK, each(nodes, ClusterPage::clock));
-    table.add(ClusterTable.Column.BEAT, each(nodes, node -> age(node, "renewedAt")));
-    table.add(ClusterTable.Column.BAR, each(nodes, node -> bar(node, most)));
+    table.add(ClusterTable.Column.HEARTBEAT, each(nodes, node -> age(node, "renewedAt")));
+    table.add(ClusterTable.Column.BAR, each(nodes, node -> bar(node, max)));
     table.add(ClusterTable.Column.ROLES, each(nodes, ClusterPage::roles));
     table.add(ClusterTable.Column.UP, each(nodes, node -> age(node, "startedAt")));
     table.add(ClusterTable.Column.VERSION, each(nodes, node -> text(node, "version")));
@@ -166,10 +176,10 @@ final class ClusterPage {
         String.join(",", node.path("roles").valueStream().map(role -> role.asString("")).toList()));
   }
 
-  /** As long as the longest for who has the most. */
-  private static String bar(JsonNode node, int most) {
+  /** A bar in proportion to the node with the most shards. */
+  private static String bar(JsonNode node, int max) {
     int shards = node.path("shards").size();
-    return "#".repeat(most == 0 ? 0 : (shards * ClusterTable.BAR_WIDTH + most - 1) / most);
+    return "#".repeat(max == 0 ? 0 : (shards * ClusterTable.BAR_WIDTH + max - 1) / max);
   }
 
   private String rate(JsonNode node, Function<String, OptionalDouble> rate) {

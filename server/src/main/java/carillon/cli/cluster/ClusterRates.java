@@ -11,24 +11,24 @@ import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.JsonNode;
 
 /**
- * How fast nodes work, from what their heartbeats counted. A rate is between two heartbeats and not
- * between two looks at them, which would see now none and now two in the same time.
+ * Rates of nodes, from the counters in their heartbeats. A rate is computed between two heartbeats,
+ * not between two reads: an interval may contain none or two heartbeats.
  */
 final class ClusterRates {
 
   private Map<String, Pair> nodes = new HashMap<>();
 
-  /** What one heartbeat counted. */
-  private record Beat(Instant at, long claimed, long ended) {}
+  /** The counters of one heartbeat. */
+  private record Heartbeat(Instant at, long claimed, long ended) {}
 
-  /** The last two of a node; the earlier one is missing at first. */
-  private record Pair(@Nullable Beat before, Beat last) {
+  /** The last two heartbeats of a node; the earlier one is missing at first. */
+  private record Pair(@Nullable Heartbeat before, Heartbeat last) {
 
-    Pair then(Beat beat) {
-      return beat.at().isAfter(last.at()) ? new Pair(last, beat) : this;
+    Pair then(Heartbeat heartbeat) {
+      return heartbeat.at().isAfter(last.at()) ? new Pair(last, heartbeat) : this;
     }
 
-    OptionalDouble perSecond(ToLongFunction<Beat> count) {
+    OptionalDouble perSecond(ToLongFunction<Heartbeat> count) {
       if (before == null) {
         return OptionalDouble.empty();
       }
@@ -37,15 +37,15 @@ final class ClusterRates {
     }
   }
 
-  /** Takes in another answer of {@code /v1/cluster}. */
+  /** Adds another response of {@code /v1/cluster}. */
   void add(JsonNode cluster) {
     Map<String, Pair> now = new HashMap<>();
     for (JsonNode node : cluster.path("nodes")) {
-      Beat beat = beat(node);
-      if (beat != null) {
+      Heartbeat heartbeat = heartbeat(node);
+      if (heartbeat != null) {
         String id = node.path("id").asString("");
         Pair pair = nodes.get(id);
-        now.put(id, pair == null ? new Pair(null, beat) : pair.then(beat));
+        now.put(id, pair == null ? new Pair(null, heartbeat) : pair.then(heartbeat));
       }
     }
     nodes = now;
@@ -53,22 +53,22 @@ final class ClusterRates {
 
   OptionalDouble claimed(String node) {
     Pair pair = nodes.get(node);
-    return pair == null ? OptionalDouble.empty() : pair.perSecond(Beat::claimed);
+    return pair == null ? OptionalDouble.empty() : pair.perSecond(Heartbeat::claimed);
   }
 
   OptionalDouble ended(String node) {
     Pair pair = nodes.get(node);
-    return pair == null ? OptionalDouble.empty() : pair.perSecond(Beat::ended);
+    return pair == null ? OptionalDouble.empty() : pair.perSecond(Heartbeat::ended);
   }
 
-  private static @Nullable Beat beat(JsonNode node) {
+  private static @Nullable Heartbeat heartbeat(JsonNode node) {
     try {
-      return new Beat(
+      return new Heartbeat(
           Instant.parse(node.path("renewedAt").asString("")),
           node.path("claimed").asLong(0),
           node.path("ended").asLong(0));
     } catch (DateTimeParseException _) {
-      return null; // of a server that says nothing of heartbeats
+      return null; // a server without heartbeats in its response
     }
   }
 }

@@ -10,14 +10,14 @@ import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** Nodes in rows. Where there is no room for all columns, those that matter least are left out. */
+/** One row per node. Drops the least important columns on narrow terminals. */
 final class ClusterTable {
 
   static final int BAR_WIDTH = 16;
 
-  private static final int SHORTEST_NODE = 12;
+  private static final int MIN_NODE_WIDTH = 12;
 
-  /** From left to right; the number says what goes first when it gets narrow. */
+  /** From left to right. Columns with a higher rank are dropped first. */
   enum Column {
     MARK("", 0, false),
     NODE("NODE", 0, false),
@@ -25,10 +25,10 @@ final class ClusterTable {
     ROLES("ROLES", 9, false),
     IN_FLIGHT("IN FLIGHT", 6, true),
     CLAIMED("CLAIMED/S", 3, true),
-    ENDED("ENDED/S", 4, true),
+    ENDED("FINISHED/S", 4, true),
     LAG("LAG", 5, true),
     CLOCK("CLOCK", 7, true),
-    BEAT("BEAT", 8, true),
+    HEARTBEAT("HEARTBEAT", 8, true),
     UP("UP", 11, true),
     SHARDS("SHARDS", 2, true),
     BAR("", 10, false),
@@ -36,12 +36,12 @@ final class ClusterTable {
     ADDRESS("ADDRESS", 13, false);
 
     private final String heading;
-    private final int lack;
+    private final int rank;
     private final boolean isNumber;
 
-    Column(String heading, int lack, boolean isNumber) {
+    Column(String heading, int rank, boolean isNumber) {
       this.heading = heading;
-      this.lack = lack;
+      this.rank = rank;
       this.isNumber = isNumber;
     }
 
@@ -67,9 +67,9 @@ final class ClusterTable {
   }
 
   /**
-   * A heading, and a line for each node.
+   * The heading and a line for each node.
    *
-   * @param height how many lines there may be in all; the last one then says how many are missing
+   * @param height maximum number of lines; the last one then counts the nodes that are not shown
    */
   List<Line> lines(int width, int height) {
     Map<Column, Integer> widths = widths();
@@ -98,7 +98,7 @@ final class ClusterTable {
     return widths;
   }
 
-  /** Names are cut only when nothing else is left to go: their ends are what differs. */
+  /** Truncates names only as a last resort, because names differ at their ends. */
   private static void fit(Map<Column, Integer> widths, int width) {
     while (true) {
       int over = total(widths) - width;
@@ -107,13 +107,13 @@ final class ClusterTable {
       }
       Column least =
           widths.keySet().stream()
-              .max(Comparator.comparingInt(column -> column.lack))
+              .max(Comparator.comparingInt(column -> column.rank))
               .orElseThrow();
-      if (least.lack > 0) {
+      if (least.rank > 0) {
         widths.remove(least);
       } else {
         widths.computeIfPresent(
-            Column.NODE, (_, now) -> Math.max(Math.min(now, SHORTEST_NODE), now - over));
+            Column.NODE, (_, now) -> Math.max(Math.min(now, MIN_NODE_WIDTH), now - over));
         return;
       }
     }
@@ -151,7 +151,7 @@ final class ClusterTable {
           switch (text) {
             case "ALIVE" -> Colour.GREEN;
             case "DRAINING" -> Colour.YELLOW;
-            case "SILENT" -> Colour.RED;
+            case ClusterPage.NOT_RESPONDING -> Colour.RED;
             default -> null;
           };
       case BAR -> Colour.CYAN;

@@ -10,9 +10,9 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One reading of {@code /metrics}.
+ * One scrape of {@code /metrics}.
  *
- * @param samples every line that carries a number
+ * @param samples all samples
  */
 record Metrics(List<Sample> samples) {
 
@@ -21,14 +21,14 @@ record Metrics(List<Sample> samples) {
   private static final Pattern LABEL =
       Pattern.compile("([a-zA-Z_][a-zA-Z0-9_]*)=\"((?:[^\"\\\\]|\\\\.)*+)\"");
 
-  /** One number with its labels. */
+  /** A value with its labels. */
   record Sample(String name, Map<String, String> labels, double value) {}
 
   Metrics {
     samples = List.copyOf(samples);
   }
 
-  /** Reads the Prometheus text format; what is no sample is passed over. */
+  /** Parses the Prometheus text format and ignores everything that is not a sample. */
   static Metrics parse(String text) {
     List<Sample> samples = new ArrayList<>();
     for (String line : text.split("\n", -1)) {
@@ -41,7 +41,7 @@ record Metrics(List<Sample> samples) {
     return new Metrics(samples);
   }
 
-  /** The sum over all labels; 0 if there is none. */
+  /** The sum over all labels; 0 without samples. */
   double sum(String name) {
     return samples.stream()
         .filter(sample -> sample.name().equals(name))
@@ -49,7 +49,7 @@ record Metrics(List<Sample> samples) {
         .sum();
   }
 
-  /** The sums by the value of one label. */
+  /** The sums by value of a label. */
   Map<String, Double> sumBy(String name, String label) {
     Map<String, Double> sums = new TreeMap<>();
     for (Sample sample : samples) {
@@ -61,7 +61,7 @@ record Metrics(List<Sample> samples) {
     return sums;
   }
 
-  /** How many were at most this large, by upper bound. */
+  /** The cumulative counts of a histogram by upper bound. */
   NavigableMap<Double, Double> buckets(String histogram) {
     NavigableMap<Double, Double> buckets = new TreeMap<>();
     sumBy(histogram + "_bucket", "le")

@@ -1,15 +1,14 @@
 package carillon.cli.cluster;
 
-import carillon.cli.CommandFailed;
 import carillon.cli.Connection;
 import carillon.cli.Console;
 import carillon.cli.Console.Colour;
 import carillon.cli.Line;
 import carillon.cli.Screen;
 import carillon.cli.Text;
+import carillon.cli.WatchOption;
 import carillon.client.Carillon;
 import carillon.client.CarillonException;
-import carillon.model.Durations;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -21,12 +20,12 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import tools.jackson.databind.JsonNode;
 
-/** {@code carillon top}: what the cluster is doing, second by second. */
+/** {@code carillon top}: a live view of the cluster. */
 @Command(
     name = "top",
     description = {
-      "Watch the cluster work: nodes, the leader (*), shards, rates, the database.",
-      "On a terminal the page is shown again and again until q or Ctrl-C, elsewhere once."
+      "Live view of the cluster: nodes, leader (*), shards, rates, database.",
+      "Refreshes until q or Ctrl-C; prints once when the output is not a terminal."
     })
 public final class TopCommand implements Callable<Integer> {
 
@@ -37,27 +36,24 @@ public final class TopCommand implements Callable<Integer> {
   @Mixin private final Connection connection = new Connection();
 
   @ArgGroup(exclusive = true)
-  private @Nullable Form form;
+  private @Nullable Format format;
 
-  /** What is shown. */
-  private static final class Form {
+  private static final class Format {
 
-    @Option(names = "--json", description = "print the answer as it came, and end")
+    @Option(names = "--json", description = "output raw JSON and exit")
     private boolean json;
 
-    @Option(
-        names = "--metrics",
-        description = "show what the one server at --url does, from its /metrics")
+    @Option(names = "--metrics", description = "show the metrics of one node (from /metrics)")
     private boolean metrics;
   }
 
-  @Option(names = "--once", description = "show one interval and end")
+  @Option(names = "--once", description = "print once and exit")
   private boolean once;
 
   @Option(
       names = "--interval",
       paramLabel = "DURATION",
-      description = "time between readings. Default 1s")
+      description = "refresh interval. Default: 1s")
   private String interval = "1s";
 
   private final Console console;
@@ -68,16 +64,11 @@ public final class TopCommand implements Callable<Integer> {
 
   @Override
   public Integer call() throws InterruptedException {
-    Duration pause =
-        Durations.parse(interval)
-            .filter(Duration::isPositive)
-            .orElseThrow(
-                () ->
-                    new CommandFailed("--interval: \"" + interval + "\" is not " + Durations.RULE));
+    Duration pause = WatchOption.interval(interval);
     try (Carillon carillon = connection.open(console)) {
-      if (form != null && form.metrics) {
+      if (format != null && format.metrics) {
         new TopMetrics(console, connection.url(console)).watch(carillon, pause, once);
-      } else if (form != null && form.json) {
+      } else if (format != null && format.json) {
         console.out().println(carillon.get(PATH));
       } else {
         watch(carillon, pause);
@@ -90,7 +81,7 @@ public final class TopCommand implements Callable<Integer> {
     ClusterRates rates = new ClusterRates();
     JsonNode cluster = carillon.get(PATH);
     rates.add(cluster);
-    if (once || !console.obeys()) {
+    if (once || !console.isAnsiTerminal()) {
       Thread.sleep(pause);
       cluster = carillon.get(PATH);
       rates.add(cluster);
@@ -100,44 +91,42 @@ public final class TopCommand implements Callable<Integer> {
       return;
     }
     try (Screen screen = Screen.open(console)) {
-      String trouble = null;
+      String error = null;
       do {
-        screen.show(lines(new ClusterPage(cluster, rates), trouble, Screen.size(console)));
-        if (screen.isLeft(pause)) {
+        screen.show(lines(new ClusterPage(cluster, rates), error, Screen.size(console)));
+        if (screen.isQuitWithin(pause)) {
           return;
         }
         try {
           cluster = carillon.get(PATH);
           rates.add(cluster);
-          trouble = null;
+          error = null;
         } catch (CarillonException e) {
-          trouble = passing(e);
+          error = transientError(e);
         }
-      } while (!console.out().checkError()); // the terminal may have gone
+      } while (!console.out().checkError()); // stop if the terminal is gone
     }
   }
 
-  /** A node that is being replaced comes back; who may not look never may. */
-  private static String passing(CarillonException e) {
+  /** Errors of an unavailable server are shown and retried; others are thrown. */
+  private static String transientError(CarillonException e) {
     if (e.status() == CarillonException.NO_ANSWER || e.status() >= SERVER_ERROR) {
       return Text.visible(String.valueOf(e.getMessage()));
     }
     throw e;
   }
 
-  private List<String> lines(ClusterPage page, @Nullable String trouble, Screen.Size size) {
+  private List<String> lines(ClusterPage page, @Nullable String error, Screen.Size size) {
     List<Line> lines = new ArrayList<>();
     lines.add(
         Line.of(
             new Line.Piece("carillon top", Colour.BOLD),
             new Line.Piece("  " + Text.visible(connection.url(console)), null)));
     lines.add(
-        trouble == null
-            ? Line.EMPTY
-            : Line.of(new Line.Piece("as it was; now: " + trouble, Colour.YELLOW)));
+        error == null ? Line.EMPTY : Line.of(new Line.Piece("stale: " + error, Colour.YELLOW)));
     lines.addAll(page.summary());
     lines.add(Line.EMPTY);
-    // One line stays free for the cursor.
+    // Leave one line for the cursor.
     lines.addAll(page.table().lines(size.columns(), size.lines() - lines.size() - 1));
     return lines.stream().map(line -> line.print(console, size.columns())).toList();
   }

@@ -5,7 +5,7 @@ import carillon.cli.Text;
 import carillon.client.Carillon;
 import java.time.Duration;
 
-/** Shows what one server does, from two readings of its metrics each. */
+/** Shows the metrics of one node, computed from two scrapes. */
 record TopMetrics(Console console, String url) {
 
   private static final String CLEAR = "\033[H\033[2J";
@@ -21,7 +21,7 @@ record TopMetrics(Console console, String url) {
       show(new TopView(before, now, Duration.ofNanos(nowAt - readAt)), once);
       before = now;
       readAt = nowAt;
-      again = !once && !console.out().checkError(); // the reader of a pipe may have gone
+      again = !once && !console.out().checkError(); // stop if the reader of the pipe is gone
     }
   }
 

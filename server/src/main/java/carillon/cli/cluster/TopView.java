@@ -10,7 +10,7 @@ import java.util.Map;
 import java.util.NavigableMap;
 import java.util.TreeMap;
 
-/** What {@code top --metrics} shows, computed from two readings. No clock, no I/O. */
+/** The output of {@code top --metrics}, computed from two scrapes. No clock, no I/O. */
 record TopView(Metrics before, Metrics now, Duration elapsed) {
 
   private static final String LATENESS = "carillon_lateness_seconds";
@@ -31,7 +31,7 @@ record TopView(Metrics before, Metrics now, Duration elapsed) {
             "outcomes",
             rate("carillon_outcomes_total") + "/s" + rates("carillon_outcomes_total", "outcome")));
     lines.add(
-        row("lateness", "p50 %s  p95 %s  p99 %s".formatted(late(0.5), late(0.95), late(0.99))));
+        row("start delay", "p50 %s  p95 %s  p99 %s".formatted(late(0.5), late(0.95), late(0.99))));
     lines.add(
         row(
             "backlog",
@@ -76,13 +76,10 @@ record TopView(Metrics before, Metrics now, Duration elapsed) {
   }
 
   private static String row(String name, String value) {
-    return String.format(Locale.ROOT, "%-10s %s", name, value);
+    return String.format(Locale.ROOT, "%-11s %s", name, value);
   }
 
-  /**
-   * A counter that went down was started anew with its server: what it shows now is what happened
-   * since.
-   */
+  /** A counter that decreased was reset by a restart; its value is what happened since. */
   private double perSecond(double then, double current) {
     double seconds = Math.max(0.001, elapsed.toNanos() / 1e9);
     return (current >= then ? current - then : current) / seconds;
@@ -123,8 +120,8 @@ record TopView(Metrics before, Metrics now, Duration elapsed) {
   }
 
   /**
-   * Linear within its bucket, as Prometheus does; what lies beyond the last bound is shown as that
-   * bound.
+   * Interpolates linearly within a bucket, as Prometheus does. Values beyond the last bound count
+   * as that bound.
    */
   static double quantile(NavigableMap<Double, Double> buckets, double quantile) {
     double total = buckets.isEmpty() ? 0 : buckets.lastEntry().getValue();

@@ -1,4 +1,4 @@
-/** The command that shows what the cluster is doing. */
+/** The command that shows the cluster. */
 @NullMarked
 package carillon.cli.cluster;
 

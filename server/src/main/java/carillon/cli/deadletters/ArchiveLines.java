@@ -13,18 +13,18 @@ import tools.jackson.core.JsonParser;
 import tools.jackson.core.JsonToken;
 
 /**
- * The lines of an archive one by one, compressed or not. No more of it than one line is ever in
- * memory, and no line is longer than a server would take.
+ * Reads an archive, compressed or not, line by line. Holds at most one line in memory and rejects
+ * lines longer than a server accepts.
  */
 final class ArchiveLines implements AutoCloseable {
 
-  private static final int MOST_BYTES = 32 << 20;
+  private static final int MAX_BYTES = 32 << 20;
   private static final int CHUNK = 64 << 10;
 
   private final InputStream in;
   private int number;
 
-  /** A line that is not blank. */
+  /** A non-blank line. */
   static final class Line {
     private final int number;
     private final byte[] bytes;
@@ -42,7 +42,7 @@ final class ArchiveLines implements AutoCloseable {
       out.writeBytes(bytes);
     }
 
-    /** Whose task it is; null if it does not say so, or is not JSON up to there. */
+    /** The tenant of the task; null if it is missing or the line is not JSON. */
     @Nullable String tenant() {
       try (JsonParser parser = ApiCommand.JSON.createParser(bytes)) {
         if (parser.nextToken() != JsonToken.START_OBJECT) {
@@ -76,17 +76,17 @@ final class ArchiveLines implements AutoCloseable {
         isZipped ? new BufferedInputStream(new GZIPInputStream(in, CHUNK), CHUNK) : in);
   }
 
-  /** Reads all that is left, for its checksum only. */
+  /** Reads the rest, to verify its checksum. */
   void toEnd() throws IOException {
     in.transferTo(OutputStream.nullOutputStream());
   }
 
-  /** The number of the last line that was read. */
+  /** The number of the last line read. */
   int number() {
     return number;
   }
 
-  /** The next one; null at the end. */
+  /** The next line; null at the end. */
   @Nullable Line next() throws IOException {
     ByteArrayOutputStream line = new ByteArrayOutputStream();
     boolean isBlank = true;
@@ -104,8 +104,8 @@ final class ArchiveLines implements AutoCloseable {
       } else {
         isBlank &= read <= ' ';
         line.write(read);
-        if (line.size() > MOST_BYTES) {
-          throw new IOException("line " + (number + 1) + " has more than " + MOST_BYTES + " bytes");
+        if (line.size() > MAX_BYTES) {
+          throw new IOException("line " + (number + 1) + " has more than " + MAX_BYTES + " bytes");
         }
       }
     }

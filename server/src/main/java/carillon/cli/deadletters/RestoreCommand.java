@@ -3,6 +3,7 @@ package carillon.cli.deadletters;
 import carillon.cli.ApiCommand;
 import carillon.cli.CommandFailed;
 import carillon.cli.Console;
+import carillon.cli.Table;
 import carillon.client.Carillon;
 import carillon.client.CarillonException;
 import java.io.ByteArrayOutputStream;
@@ -22,26 +23,26 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Parameters;
 import tools.jackson.databind.JsonNode;
 
-/** {@code carillon dead-letter restore}: sends the lines of archives back, tenant by tenant. */
+/** {@code carillon dead-letter restore}: sends the lines of archives to the server. */
 @Command(
     name = "restore",
     description = {
-      "Put archived dead tasks back; needs an admin key.",
+      "Restore archived dead letters (admin key required).",
       "",
-      "A task that exists is left alone, so it can be run again. Of several files the newest, by"
-          + " name, is read first. With --tenant, only the tasks of that tenant are meant."
+      "Existing tasks are skipped, so it is safe to run again. With several files, the newest (by"
+          + " name) is read first. With --tenant, only the tasks of that tenant are restored."
     })
 final class RestoreCommand extends ApiCommand {
 
   private static final String PATH = "/v1/dead-letters/restore";
-  private static final int MOST_LINES = 200;
-  private static final int MOST_BYTES = 4 << 20;
+  private static final int MAX_LINES = 200;
+  private static final int MAX_BYTES = 4 << 20;
   private static final Pattern LINE = Pattern.compile("/lines/([0-9]{1,6})(/?.*)");
 
   @Parameters(
       arity = "1..*",
       paramLabel = "FILE",
-      description = "an archive, compressed or not; - for standard input")
+      description = "archive, compressed or not; - for standard input")
   private List<String> files = new ArrayList<>();
 
   private long restored;
@@ -51,7 +52,7 @@ final class RestoreCommand extends ApiCommand {
     super(console);
   }
 
-  /** Lines of one tenant that go out together. */
+  /** Lines of one tenant for one request. */
   private static final class Chunk {
     private final ByteArrayOutputStream bytes = new ByteArrayOutputStream();
     private final List<Integer> numbers = new ArrayList<>();
@@ -63,15 +64,15 @@ final class RestoreCommand extends ApiCommand {
     }
 
     boolean isFull() {
-      return numbers.size() >= MOST_LINES || bytes.size() >= MOST_BYTES;
+      return numbers.size() >= MAX_LINES || bytes.size() >= MAX_BYTES;
     }
   }
 
   @Override
-  protected JsonNode ask(Carillon carillon) {
+  protected JsonNode request(Carillon carillon) {
     List<String> newestFirst = new ArrayList<>(files);
-    // A task that was changed while it was archived is in a later file as it ended; that one is
-    // meant.
+    // A task that changed while it was archived is in a later file again, which has its final
+    // state.
     newestFirst.sort(Comparator.comparing(RestoreCommand::name).reversed());
     for (String file : newestFirst) {
       restore(carillon, file);
@@ -80,6 +81,11 @@ final class RestoreCommand extends ApiCommand {
       console.err().println();
     }
     return JSON.createObjectNode().put("restored", restored).put("present", present);
+  }
+
+  @Override
+  public void show(JsonNode response) {
+    new Table(console).object(response);
   }
 
   private static String name(String file) {
@@ -91,31 +97,31 @@ final class RestoreCommand extends ApiCommand {
     String only = connection.tenant(console);
     Map<String, Chunk> chunks = new LinkedHashMap<>();
     try {
-      refuseDamaged(file);
+      rejectDamaged(file);
     } catch (IOException e) {
-      throw failed(file, "cannot be read: " + CommandFailed.reason(e));
+      throw failed(file, "cannot read the file: " + CommandFailed.reason(e));
     }
     try (InputStream in = open(file);
         ArchiveLines lines = ArchiveLines.of(in)) {
-      String trouble = gather(carillon, file, lines, only, chunks);
+      String error = gather(carillon, file, lines, only, chunks);
       for (Map.Entry<String, Chunk> chunk : chunks.entrySet()) {
         send(carillon, file, chunk.getKey(), chunk.getValue());
       }
-      if (trouble != null) {
-        throw failed(file, trouble);
+      if (error != null) {
+        throw failed(file, error);
       }
     } catch (IOException e) {
-      throw failed(file, "cannot be read: " + CommandFailed.reason(e));
+      throw failed(file, "cannot read the file: " + CommandFailed.reason(e));
     }
   }
 
   /**
-   * A file says at its end whether it is whole, so it is read to there before anything is sent:
-   * what a damaged one has restored could not be told from the rest.
+   * Reads a file to its checksum at the end before anything is sent, so that nothing of a damaged
+   * file is restored.
    */
-  private void refuseDamaged(String file) throws IOException {
+  private void rejectDamaged(String file) throws IOException {
     if (file.equals("-")) {
-      return; // it can be read only once
+      return; // standard input can be read only once
     }
     try (InputStream in = open(file);
         ArchiveLines lines = ArchiveLines.of(in)) {
@@ -129,12 +135,12 @@ final class RestoreCommand extends ApiCommand {
     } catch (IOException e) {
       throw new CommandFailed(
           file
-              + ": is damaged or cut off, nothing of it was restored; look at what can be read of"
-              + " it (zcat), and restore that from standard input");
+              + ": is damaged or truncated; nothing was restored. Recover the readable part with"
+              + " zcat and restore it from standard input");
     }
   }
 
-  /** Sends what is full and leaves the rest; answers what is wrong with the file, if anything. */
+  /** Sends full chunks and keeps the rest. Returns what is wrong with the file, or null. */
   private @Nullable String gather(
       Carillon carillon,
       String file,
@@ -145,7 +151,7 @@ final class RestoreCommand extends ApiCommand {
       for (ArchiveLines.Line line = lines.next(); line != null; line = lines.next()) {
         String tenant = line.tenant();
         if (tenant == null) {
-          return "line " + line.number() + " names no tenant; is it from an archive?";
+          return "line " + line.number() + " has no tenant; is this an archive?";
         }
         if (only != null && !only.equals(tenant)) {
           continue;
@@ -170,16 +176,20 @@ final class RestoreCommand extends ApiCommand {
   }
 
   private void send(Carillon carillon, String file, String tenant, Chunk chunk) {
-    // What cannot be a tenant's name cannot be in a header either.
+    // The name becomes a header.
     if (!tenant.matches("[a-z0-9][a-z0-9-]{0,62}")) {
       throw failed(
           file,
-          "line " + chunk.numbers.getFirst() + ": " + quoted(tenant) + " is no tenant's name");
+          "line "
+              + chunk.numbers.getFirst()
+              + ": "
+              + quoted(tenant)
+              + " is not a valid tenant name");
     }
     try {
-      JsonNode answer = carillon.withTenant(tenant).postLines(PATH, chunk.bytes.toByteArray());
-      restored += answer.path("restored").asLong();
-      present += answer.path("present").asLong();
+      JsonNode response = carillon.withTenant(tenant).postLines(PATH, chunk.bytes.toByteArray());
+      restored += response.path("restored").asLong();
+      present += response.path("present").asLong();
     } catch (CarillonException e) {
       throw failed(file, message(e, tenant, chunk));
     }
@@ -194,7 +204,7 @@ final class RestoreCommand extends ApiCommand {
     return "\"" + shown + "\"";
   }
 
-  /** The server counts the lines that it was sent; a person looks at those of the file. */
+  /** The server counts the lines of the request; the user sees those of the file. */
   private static String message(CarillonException e, String tenant, Chunk chunk) {
     if (e.errors().isEmpty()) {
       return "tenant " + quoted(tenant) + ": " + e.detail();
@@ -212,7 +222,7 @@ final class RestoreCommand extends ApiCommand {
 
   private CommandFailed failed(String file, String why) {
     String before =
-        restored == 0 ? "" : "; " + restored + " were restored before, run it again to go on";
+        restored == 0 ? "" : "; " + restored + " restored so far; run it again to continue";
     return new CommandFailed((file.equals("-") ? "standard input" : file) + ": " + why + before);
   }
 }

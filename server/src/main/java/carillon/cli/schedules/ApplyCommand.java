@@ -20,49 +20,54 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 import tools.jackson.databind.JsonNode;
 
-/** {@code carillon schedule apply}: makes the schedules of a tenant what files say they are. */
+/** {@code carillon schedule apply}: applies schedules from YAML files. */
 @Command(
     name = "apply",
     description = {
-      "Make the schedules what a YAML file says they are.",
+      "Apply schedules from a YAML file.",
       "",
-      "The file is \"schedules:\" and a list; each has a name and the fields of the API. All of it"
-          + " is checked before anything is changed. Schedules that are not in it are left alone"
+      "The file is \"schedules:\" and a list; each has a name and the fields of the API. The file"
+          + " is checked before anything is changed. Schedules that are not in the file stay,"
           + " unless --prune is given."
     })
 final class ApplyCommand extends ApiCommand {
 
   private static final int PAGE = 1000;
-  private static final int MOST_NAMES = 10;
+  private static final int MAX_NAMES = 10;
 
   @Option(
       names = {"-f", "--file"},
       paramLabel = "FILE|-",
       required = true,
-      description = "the file, or standard input; can be repeated")
+      description = "file, or - for standard input; repeatable")
   private List<String> files = new ArrayList<>();
 
   @Option(names = "--prune", description = "delete the tenant's schedules that are not in the file")
   private boolean prune;
 
-  @Option(names = "--allow-empty", description = "with --prune: a file without any deletes all")
+  @Option(
+      names = "--allow-empty",
+      description = "with --prune: allow an empty file to delete all schedules")
   private boolean allowEmpty;
 
-  @Option(names = "--dry-run", description = "only say what would change")
+  @Option(names = "--dry-run", description = "show what would change")
   private boolean dryRun;
+
+  @Option(names = "--yes", description = "with --prune: do not ask before deleting")
+  private boolean yes;
 
   ApplyCommand(Console console) {
     super(console);
   }
 
   @Override
-  protected JsonNode ask(Carillon carillon) {
+  protected JsonNode request(Carillon carillon) {
     Map<String, ScheduleFile.Wanted> wanted = read();
     if (prune && wanted.isEmpty() && !allowEmpty) {
       throw new CommandFailed(
           String.join(", ", files)
-              + ": has no schedules, and --prune would delete all; add --allow-empty if that is"
-              + " meant");
+              + ": has no schedules, so --prune would delete all of them; add --allow-empty to"
+              + " allow it");
     }
     List<Step> plan = new ArrayList<>();
     wanted.values().forEach(each -> plan.add(compare(carillon, each)));
@@ -73,12 +78,19 @@ final class ApplyCommand extends ApiCommand {
           .map(Step::removal)
           .forEach(plan::add);
     }
-    return Step.json(dryRun, dryRun ? plan : carryOut(carillon, plan));
+    long removals = plan.stream().filter(step -> step.kind() == Step.Kind.REMOVED).count();
+    if (removals > 0
+        && !dryRun
+        && !yes
+        && !console.confirms("Delete " + removals + " schedules that are not in the file?")) {
+      throw new CommandFailed("cancelled; nothing was changed");
+    }
+    return Step.json(dryRun, dryRun ? plan : apply(carillon, plan));
   }
 
   @Override
-  public void show(JsonNode answer) {
-    new StepLines(console).show(answer);
+  public void show(JsonNode response) {
+    new StepLines(console).show(response);
   }
 
   private Map<String, ScheduleFile.Wanted> read() {
@@ -89,7 +101,7 @@ final class ApplyCommand extends ApiCommand {
         ScheduleFile.Wanted before = all.putIfAbsent(each.name(), each);
         if (before != null) {
           throw each.wrong(
-              "name", "is there twice: also in line " + before.line() + " of " + before.file());
+              "name", "is a duplicate of line " + before.line() + " of " + before.file());
         }
       }
     }
@@ -99,16 +111,16 @@ final class ApplyCommand extends ApiCommand {
   private String text(String file, String label) {
     try (InputStream in =
         file.equals("-") ? console.in() : Files.newInputStream(console.directory().resolve(file))) {
-      byte[] bytes = in.readNBytes(ScheduleFile.MOST_BYTES + 1);
-      if (bytes.length > ScheduleFile.MOST_BYTES) {
+      byte[] bytes = in.readNBytes(ScheduleFile.MAX_BYTES + 1);
+      if (bytes.length > ScheduleFile.MAX_BYTES) {
         throw new CommandFailed(
-            label + ": has more than " + ScheduleFile.MOST_BYTES + " bytes; divide it");
+            label + ": has more than " + ScheduleFile.MAX_BYTES + " bytes; split it");
       }
       return StandardCharsets.UTF_8.newDecoder().decode(ByteBuffer.wrap(bytes)).toString();
     } catch (CharacterCodingException e) {
       throw new CommandFailed(label + ": is not UTF-8 text");
     } catch (IOException e) {
-      throw new CommandFailed(label + ": cannot be read: " + CommandFailed.reason(e));
+      throw new CommandFailed(label + ": cannot read the file: " + CommandFailed.reason(e));
     }
   }
 
@@ -126,22 +138,28 @@ final class ApplyCommand extends ApiCommand {
 
   private static List<JsonNode> listed(Carillon carillon) {
     List<JsonNode> schedules = new ArrayList<>();
-    String cursor = null;
+    String cursor = "";
     do {
       JsonNode page =
-          carillon.get(query(ScheduleCommands.SCHEDULES, "limit", PAGE, "cursor", cursor));
+          carillon.get(
+              ScheduleCommands.SCHEDULES
+                  + "?limit="
+                  + PAGE
+                  + (cursor.isEmpty() ? "" : "&cursor=" + encoded(cursor)));
       page.path("items").forEach(schedules::add);
-      cursor = page.path("nextCursor").asString(null);
-    } while (cursor != null);
+      cursor = page.path("nextCursor").asString("");
+    } while (!cursor.isEmpty());
     return schedules;
   }
 
-  /** What was done; who fails in the middle says what was done and what was not. */
-  private static List<Step> carryOut(Carillon carillon, List<Step> plan) {
+  /**
+   * Returns the applied steps. A failure names the steps that were applied and those that were not.
+   */
+  private static List<Step> apply(Carillon carillon, List<Step> plan) {
     List<Step> done = new ArrayList<>();
     for (Step step : plan) {
       try {
-        done.add(step.carryOut(carillon));
+        done.add(step.apply(carillon));
       } catch (CarillonException e) {
         List<Step> left = plan.subList(done.size(), plan.size());
         throw new CommandFailed(
@@ -152,7 +170,7 @@ final class ApplyCommand extends ApiCommand {
                 + changes(done)
                 + "; not done: "
                 + changes(left)
-                + "; run it again to go on");
+                + "; run it again to continue");
       }
     }
     return done;
@@ -161,8 +179,8 @@ final class ApplyCommand extends ApiCommand {
   private static String changes(List<Step> steps) {
     List<String> names =
         steps.stream().filter(step -> step.kind() != Step.Kind.UNCHANGED).map(Step::name).toList();
-    String shown = names.stream().limit(MOST_NAMES).collect(Collectors.joining(", "));
-    int more = names.size() - MOST_NAMES;
+    String shown = names.stream().limit(MAX_NAMES).collect(Collectors.joining(", "));
+    int more = names.size() - MAX_NAMES;
     return names.isEmpty() ? "nothing" : more > 0 ? shown + " and " + more + " more" : shown;
   }
 }

@@ -9,14 +9,14 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Asks the server whether it would take each schedule, without giving it one.
+ * Asks the server whether it would accept each schedule, without saving any.
  *
- * <p>A schedule that is put if it still has version 0 is checked as every other, and then not
- * saved, because none has that version.
+ * <p>A PUT for version 0 is validated like any other and then not saved, because no schedule has
+ * that version.
  */
 final class DryRun {
 
-  private static final int NEVER = 0;
+  private static final int NO_VERSION = 0;
 
   private final Carillon carillon;
 
@@ -24,46 +24,46 @@ final class DryRun {
     this.carillon = carillon;
   }
 
-  /** Throws if any would be refused, with the first mistake and the names of the others. */
+  /** Throws if any would be rejected, with the first error and the names of the others. */
   void check(List<Step> steps) {
-    List<CommandFailed> refused = new ArrayList<>();
+    List<CommandFailed> rejected = new ArrayList<>();
     List<String> names = new ArrayList<>();
     for (Step step : steps) {
       ScheduleFile.Wanted wanted = step.wanted();
-      CommandFailed refusal =
-          wanted == null || step.kind() == Step.Kind.UNCHANGED ? null : refusal(wanted);
-      if (refusal != null) {
-        refused.add(refusal);
+      CommandFailed rejection =
+          wanted == null || step.kind() == Step.Kind.UNCHANGED ? null : rejection(wanted);
+      if (rejection != null) {
+        rejected.add(rejection);
         names.add(step.name());
       }
     }
     if (names.size() == 1) {
-      throw refused.getFirst();
+      throw rejected.getFirst();
     }
     if (!names.isEmpty()) {
       throw new CommandFailed(
-          refused.getFirst().getMessage()
-              + "; and refused too: "
+          rejected.getFirst().getMessage()
+              + "; also rejected: "
               + names.stream().skip(1).limit(10).collect(Collectors.joining(", "))
               + (names.size() > 11 ? " and " + (names.size() - 11) + " more" : ""));
     }
   }
 
-  private @Nullable CommandFailed refusal(ScheduleFile.Wanted wanted) {
+  private @Nullable CommandFailed rejection(ScheduleFile.Wanted wanted) {
     try {
-      carillon.put(Step.path(wanted.name()), wanted.definition(), NEVER);
+      carillon.put(Step.path(wanted.name()), wanted.definition(), NO_VERSION);
     } catch (CarillonException e) {
       return switch (e.status()) {
         case 404, 412 -> null;
-        case 400, 422 -> mistake(wanted, e);
+        case 400, 422 -> fileError(wanted, e);
         default -> throw e;
       };
     }
-    throw new CommandFailed("the server ignores If-Match; " + wanted.name() + " was saved");
+    throw new CommandFailed("the server ignored If-Match and saved " + wanted.name());
   }
 
-  /** The server points into what it was sent; a person looks at the file. */
-  private static CommandFailed mistake(ScheduleFile.Wanted wanted, CarillonException e) {
+  /** Translates the server's JSON pointers to lines of the file. */
+  private static CommandFailed fileError(ScheduleFile.Wanted wanted, CarillonException e) {
     if (e.errors().isEmpty()) {
       return wanted.wrong("name", e.detail());
     }

@@ -1,223 +1,236 @@
 package carillon.cli.schedules;
 
+import static carillon.cli.Field.argument;
+import static carillon.cli.Field.flag;
+import static carillon.cli.Field.idempotencyKey;
+import static carillon.cli.Field.json;
+import static carillon.cli.Field.number;
+import static carillon.cli.Field.text;
+
 import carillon.cli.ApiCommand;
+import carillon.cli.CommandFailed;
 import carillon.cli.Console;
-import carillon.cli.ListOptions;
-import carillon.cli.NamedCommand;
+import carillon.cli.Field;
+import carillon.cli.Operation;
 import carillon.cli.Table;
-import carillon.client.Carillon;
+import carillon.cli.TargetFields;
+import carillon.cli.WatchOption;
 import java.util.List;
-import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
-import picocli.CommandLine.Command;
-import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Option;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.node.ArrayNode;
 import tools.jackson.databind.node.ObjectNode;
 
 /** {@code carillon schedule ...} */
-@Command(name = "schedule", description = "What creates tasks again and again")
 public final class ScheduleCommands {
 
   static final String SCHEDULES = "/v1/schedules";
 
+  /** The time zone and the range of run times. */
+  private static final List<Field> RECURRENCE =
+      List.of(
+          text("--timezone ZONE", "timezone", "time zone, e.g. Europe/Berlin. Default: UTC"),
+          text(
+              "--dst-gap shift|skip",
+              "dst.gap",
+              "DST gap: run when the gap ends (shift), or skip. Default: shift"),
+          text(
+              "--dst-overlap first|last|both",
+              "dst.overlap",
+              "DST overlap: run the first, last or both. Default: first"),
+          text("--start-at TIME", "startAt", "no runs before this time"),
+          text("--end-at TIME", "endAt", "no runs after this time"));
+
+  private static final WatchOption.Subject BACKFILL =
+      new WatchOption.Subject(
+          "/v1/schedules/{NAME}/backfills/{id}",
+          ScheduleCommands::progress,
+          "the backfill continues; stop it with carillon schedule backfill-stop {NAME} {id}");
+
   private ScheduleCommands() {}
 
-  /** The command with its subcommands. */
   public static CommandLine of(Console console) {
-    return new CommandLine(new ScheduleCommands())
-        .addSubcommand(new SchedulePut(console))
-        .addSubcommand(new Show(console))
-        .addSubcommand(new All(console))
-        .addSubcommand(new Delete(console))
-        .addSubcommand(new Pause(console))
-        .addSubcommand(new Resume(console))
-        .addSubcommand(new Trigger(console))
-        .addSubcommand(new Fires(console))
-        .addSubcommand(new PreviewCommand(console))
-        .addSubcommand(new BackfillCommands.Start(console))
-        .addSubcommand(new BackfillCommands.All(console))
-        .addSubcommand(new BackfillCommands.Stop(console))
-        .addSubcommand(new ApplyCommand(console));
+    return Operation.group(
+        "schedule",
+        "Manage recurring schedules",
+        put(console),
+        new Operation(
+                console, "get", "GET /v1/schedules/{NAME}", "Show a schedule and its next runs")
+            .aliases("show")
+            .showing(ScheduleView::show),
+        new Operation(console, "list", "GET /v1/schedules", "List schedules")
+            .list()
+            .showing(ScheduleCommands::showList),
+        new Operation(
+                console,
+                "delete",
+                "DELETE /v1/schedules/{NAME}",
+                "Delete a schedule. Planned tasks are cancelled; running tasks continue")
+            .confirming("Delete schedule {NAME} and cancel its planned tasks?")
+            .showing(ScheduleView::show),
+        new Operation(
+                console,
+                "pause",
+                "POST /v1/schedules/{NAME}/pause",
+                "Pause a schedule. Runs are recorded as skipped")
+            .with(text("--reason TEXT", "reason", "reason, shown in the dashboard"))
+            .showing(ScheduleView::show),
+        new Operation(console, "resume", "POST /v1/schedules/{NAME}/resume", "Resume a schedule")
+            .showing(ScheduleView::show),
+        new Operation(
+                console,
+                "trigger",
+                "POST /v1/schedules/{NAME}/trigger",
+                "Create a task now, ignoring the schedule and any pause")
+            .with(
+                json(
+                    "--payload",
+                    "payload",
+                    "overrides the schedule's payload: JSON, @file, or - for standard input"),
+                idempotencyKey()),
+        new Operation(
+                console,
+                "runs",
+                "GET /v1/schedules/{NAME}/fires",
+                "List past runs, newest first, with the task or the reason it was skipped")
+            .aliases("fires")
+            .with(
+                text("--outcome task|skipped", "outcome", "filter by outcome"),
+                text("--from TIME", "from", "from this time"),
+                text("--to TIME", "to", "until this time"))
+            .list("at", "kind", "outcome", "reason", "taskId", "status", "note"),
+        preview(console),
+        backfill(console),
+        new Operation(
+                console,
+                "backfills",
+                "GET /v1/schedules/{NAME}/backfills",
+                "List the backfills of a schedule, newest first")
+            .list("id", "status", "from", "to", "times", "made", "existing", "skipped"),
+        new Operation(
+            console,
+            "backfill-stop",
+            "POST /v1/schedules/{NAME}/backfills/{ID}/stop",
+            "Stop a backfill; created tasks are kept"),
+        new ApplyCommand(console));
   }
 
-  /** A command about one schedule, which shows it. */
-  abstract static class OfOne extends NamedCommand {
-
-    OfOne(Console console) {
-      super(console, SCHEDULES);
-    }
-
-    @Override
-    public void show(JsonNode answer) {
-      new ScheduleView(console).show(answer);
-    }
+  private static Operation put(Console console) {
+    Operation put =
+        new Operation(
+                console,
+                "put",
+                "PUT /v1/schedules/{NAME}",
+                "Create or replace a schedule.",
+                "",
+                "Omitted options get their defaults. A paused schedule stays paused.")
+            .oneOf(
+                true,
+                text("--cron CRON", "cron", "cron expression, e.g. \"0 9 * * MON-FRI\" or @hourly"),
+                text("--every DURATION", "every", "interval, e.g. 90s"))
+            .with(RECURRENCE)
+            .with(
+                text("--type TYPE", "type", "task type").required(),
+                json(
+                    "--payload",
+                    "payload",
+                    "payload of each task: JSON, @file, or - for standard input"),
+                text("--key KEY", "key", "business key of each task"),
+                number(
+                    "--priority 0..9",
+                    "priority",
+                    "higher is more urgent. Default: from the type"));
+    return TargetFields.addTo(put)
+        .with(
+            json("--retry", "retry", "retry policy. Default: from the type"),
+            text(
+                "--overlap RULE",
+                "overlap",
+                "overlap policy: skip, allow, queue or cancelPrevious. Default: skip"),
+            text(
+                "--catch-up RULE",
+                "catchUp",
+                "catch-up policy for missed runs: none, last or all. Default: last"),
+            number("--catch-up-limit N", "catchUpLimit", "maximum catch-up runs. Default: 100"),
+            text("--catch-up-window DURATION", "catchUpWindow", "catch-up window. Default: 7d"),
+            text("--jitter DURATION", "jitter", "random delay up to this. Default: 0s"),
+            number("--max-runs N", "maxRuns", "stop after this many runs"),
+            number(
+                "--pause-after-failures N",
+                "pauseAfterFailures",
+                "pause after this many consecutive failures"),
+            flag("--paused", "paused", "create it paused"))
+        .showing(ScheduleView::show);
   }
 
-  @Command(name = "show", aliases = "get", description = "Show a schedule and when it fires next")
-  static final class Show extends OfOne {
-
-    Show(Console console) {
-      super(console);
-    }
-
-    @Override
-    protected JsonNode ask(Carillon carillon) {
-      return carillon.get(path(""));
-    }
+  private static Operation preview(Console console) {
+    return new Operation(
+            console,
+            "preview",
+            "POST /v1/schedules/preview",
+            "Explain a cron expression and show its next runs")
+        .with(
+            argument("CRON", "cron", "e.g. \"0 9 * * MON-FRI\" (quote it)").optional(),
+            text("--every DURATION", "every", "interval instead of CRON, e.g. 90s"))
+        .with(RECURRENCE)
+        .with(
+            number("--count N", "count", "number of runs to show. Default: 5"),
+            text("--from TIME", "from", "show runs after this time. Default: now"),
+            text("--name NAME", "name", "schedule name, used to resolve H"))
+        .prepare(
+            preview -> {
+              if (preview.has("cron") == preview.has("every")) {
+                throw new CommandFailed("specify a cron expression in quotes, or --every");
+              }
+            })
+        .showing(ScheduleView::show);
   }
 
-  @Command(name = "list", description = "List the schedules")
-  static final class All extends ApiCommand {
+  private static Operation backfill(Console console) {
+    return new Operation(
+            console,
+            "backfill",
+            "POST /v1/schedules/{NAME}/backfill",
+            "Create tasks for past run times that have none")
+        .with(
+            text("--from TIME", "from", "from this time").required(),
+            text("--to TIME", "to", "until this time, which must be in the past").required(),
+            text(
+                "--overlap queue|allow",
+                "overlap",
+                "sequential (queue) or concurrent (allow). Default: queue"),
+            flag(
+                "--again", "again", "include times older than the run history; they may run twice"),
+            flag("--dry-run", "dryRun", "show how many tasks would be created"))
+        .watching(BACKFILL);
+  }
 
-    @Mixin private final ListOptions page = new ListOptions();
+  private static WatchOption.Progress progress(JsonNode now) {
+    long times = now.path("times").asLong(0);
+    long made = now.path("made").asLong(0);
+    long existing = now.path("existing").asLong(0);
+    long skipped = now.path("skipped").asLong(0);
+    long done = made + existing + skipped;
+    return new WatchOption.Progress(
+        now.path("status").asString(""),
+        done,
+        times,
+        "%d of %d run times: %d created, %d already existed, %d skipped"
+            .formatted(done, times, made, existing, skipped));
+  }
 
-    All(Console console) {
-      super(console);
-    }
-
-    @Override
-    protected JsonNode ask(Carillon carillon) {
-      return carillon.get(query(SCHEDULES, "limit", page.limit, "cursor", page.cursor));
-    }
-
-    @Override
-    public void show(JsonNode answer) {
-      ObjectNode list = JSON.createObjectNode();
-      ArrayNode lines = list.putArray("items");
-      for (JsonNode schedule : answer.path("items")) {
-        ObjectNode line = lines.addObject();
-        for (String field : List.of("name", "type", "status", "timezone")) {
-          line.set(field, schedule.path(field));
-        }
-        line.set("fires", schedule.path(schedule.hasNonNull("cron") ? "cron" : "every"));
-        line.set("nextRun", schedule.path("nextRun").path("at"));
+  private static void showList(Console console, JsonNode response) {
+    ObjectNode list = ApiCommand.JSON.createObjectNode();
+    ArrayNode lines = list.putArray("items");
+    for (JsonNode schedule : response.path("items")) {
+      ObjectNode line = lines.addObject();
+      for (String field : List.of("name", "type", "status", "timezone")) {
+        line.set(field, schedule.path(field));
       }
-      list.set("nextCursor", answer.path("nextCursor"));
-      new Table(console).list(list, "name", "type", "status", "fires", "timezone", "nextRun");
+      line.set("schedule", schedule.path(schedule.hasNonNull("cron") ? "cron" : "every"));
+      line.set("nextRun", schedule.path("nextRun").path("at"));
     }
-  }
-
-  @Command(
-      name = "delete",
-      description = "Delete a schedule; what it has planned is withdrawn, what runs goes on")
-  static final class Delete extends OfOne {
-
-    Delete(Console console) {
-      super(console);
-    }
-
-    @Override
-    protected JsonNode ask(Carillon carillon) {
-      return carillon.delete(path(""));
-    }
-  }
-
-  @Command(name = "pause", description = "Let it make no tasks; its times are recorded as skipped")
-  static final class Pause extends OfOne {
-
-    @Option(names = "--reason", paramLabel = "TEXT", description = "why, for who looks at it later")
-    private @Nullable String reason;
-
-    Pause(Console console) {
-      super(console);
-    }
-
-    @Override
-    protected JsonNode ask(Carillon carillon) {
-      ObjectNode body = JSON.createObjectNode();
-      set(body, "reason", reason);
-      return carillon.post(path("/pause"), body.isEmpty() ? null : body);
-    }
-  }
-
-  @Command(name = "resume", description = "Let it make tasks again")
-  static final class Resume extends OfOne {
-
-    Resume(Console console) {
-      super(console);
-    }
-
-    @Override
-    protected JsonNode ask(Carillon carillon) {
-      return carillon.post(path("/resume"), null);
-    }
-  }
-
-  @Command(
-      name = "trigger",
-      description = "Make a task of it now, whatever its times and a pause say")
-  static final class Trigger extends NamedCommand {
-
-    @Option(
-        names = "--payload",
-        paramLabel = "JSON|@FILE|-",
-        description = "instead of the schedule's: any JSON, a file of it, or standard input")
-    private @Nullable String payload;
-
-    @Option(
-        names = "--idempotency-key",
-        paramLabel = "KEY",
-        description = "repeating the call creates nothing new")
-    private @Nullable String idempotencyKey;
-
-    Trigger(Console console) {
-      super(console, SCHEDULES);
-    }
-
-    @Override
-    protected JsonNode ask(Carillon carillon) {
-      ObjectNode body = JSON.createObjectNode();
-      set(body, "payload", payload == null ? null : readJson("--payload", payload));
-      ObjectNode given = body.isEmpty() ? null : body;
-      return idempotencyKey == null
-          ? carillon.post(path("/trigger"), given)
-          : carillon.post(path("/trigger"), given, idempotencyKey);
-    }
-  }
-
-  @Command(
-      name = "fires",
-      description = "List what became of each of its times, newest first: a task, or why not")
-  static final class Fires extends NamedCommand {
-
-    @Option(names = "--outcome", paramLabel = "task|skipped")
-    private @Nullable String outcome;
-
-    @Option(names = "--from", paramLabel = "TIME", description = "not before this time")
-    private @Nullable String from;
-
-    @Option(names = "--to", paramLabel = "TIME", description = "not after this time")
-    private @Nullable String to;
-
-    @Mixin private final ListOptions page = new ListOptions();
-
-    Fires(Console console) {
-      super(console, SCHEDULES);
-    }
-
-    @Override
-    protected JsonNode ask(Carillon carillon) {
-      return carillon.get(
-          query(
-              path("/fires"),
-              "outcome",
-              outcome,
-              "from",
-              from,
-              "to",
-              to,
-              "limit",
-              page.limit,
-              "cursor",
-              page.cursor));
-    }
-
-    @Override
-    public void show(JsonNode answer) {
-      new Table(console)
-          .list(answer, "at", "kind", "outcome", "reason", "taskId", "status", "note");
-    }
+    list.set("nextCursor", response.path("nextCursor"));
+    new Table(console).list(list, "name", "type", "status", "schedule", "timezone", "nextRun");
   }
 }

@@ -20,8 +20,8 @@ import tools.jackson.databind.node.JsonNodeFactory;
 import tools.jackson.databind.node.ObjectNode;
 
 /**
- * What is different between a schedule as a file wants it and as the server shows it. Whatever is
- * not surely the same is a difference: the server then finds none, and nothing is lost.
+ * Compares a schedule of a file with the one on the server. In doubt it reports a difference; the
+ * server then finds none and changes nothing.
  */
 final class ScheduleDiff {
 
@@ -30,11 +30,11 @@ final class ScheduleDiff {
   private static final String HEADERS = "headers";
 
   /**
-   * A field that has another value.
+   * A field with different values.
    *
-   * @param path its name, with those of the objects that it is in
-   * @param from null in JSON if there was none
-   * @param isHidden whether the values are nobody's business
+   * @param path its name, with dots for nesting
+   * @param from JSON null if there was none
+   * @param isHidden whether the values are secret
    */
   record Difference(String path, JsonNode from, JsonNode to, boolean isHidden) {}
 
@@ -43,12 +43,12 @@ final class ScheduleDiff {
 
   private ScheduleDiff() {}
 
-  /** Empty if they are the same, as far as the server shows what it has. */
+  /** The differences, as far as the server shows its values. */
   static List<Difference> between(ObjectNode wanted, JsonNode present) {
     return compared(wanted, present).differences;
   }
 
-  /** What the file has a value for and the server hides: only the server can compare these. */
+  /** The fields whose values the server hides, so that only the server can compare them. */
   static List<Difference> unknown(ObjectNode wanted, JsonNode present) {
     return compared(wanted, present).unknown;
   }
@@ -75,13 +75,13 @@ final class ScheduleDiff {
       names.forEach(name -> compare(path + "." + name, from.path(name), to.path(name)));
     } else if (!isSame(from, to)) {
       boolean isHidden = path.contains("." + HEADERS + ".") || path.endsWith("." + HEADERS);
-      (isHiddenFromUs(path, from, to) ? unknown : differences)
+      (isHiddenByServer(path, from, to) ? unknown : differences)
           .add(new Difference(path, shown(path, from), shown(path, to), isHidden));
     }
   }
 
-  /** Whether the server hides what would have to be compared. */
-  private static boolean isHiddenFromUs(String path, JsonNode from, JsonNode to) {
+  /** Whether the server hides the value to compare with. */
+  private static boolean isHiddenByServer(String path, JsonNode from, JsonNode to) {
     if (!from.isString() || !to.isString()) {
       return false;
     }
@@ -99,7 +99,7 @@ final class ScheduleDiff {
         : value;
   }
 
-  /** Numbers are the same if they mean the same: the file keeps digits that an answer does not. */
+  /** Compares numbers by value: the file may have more digits than the response. */
   private static boolean isSame(JsonNode from, JsonNode to) {
     if (from.isMissingNode() || to.isMissingNode()) {
       return from.isMissingNode() && to.isMissingNode();
@@ -117,10 +117,10 @@ final class ScheduleDiff {
     return from.equals(to) ? 0 : 1;
   }
 
-  /** As the server would show it. */
+  /** The value as the server would show it. */
   private static JsonNode normal(ScheduleField field, JsonNode value) {
     if (value.isNull() || value.isMissingNode()) {
-      return field == ScheduleField.DST ? dst(NODES.objectNode()) : field.usual();
+      return field == ScheduleField.DST ? dst(NODES.objectNode()) : field.defaultValue();
     }
     return switch (field) {
       case EVERY, CATCH_UP_WINDOW, JITTER -> duration(value);
@@ -161,15 +161,15 @@ final class ScheduleDiff {
   }
 
   private static JsonNode retry(JsonNode given) {
-    RetryPolicy usual = RetryPolicy.DEFAULT;
+    RetryPolicy defaults = RetryPolicy.DEFAULT;
     return with(
         NODES
             .objectNode()
-            .put("maxAttempts", usual.maxAttempts())
-            .put("backoff", lower(usual.backoff()))
-            .put("base", usual.base().toString())
-            .put("max", usual.max().toString())
-            .put("jitter", lower(usual.jitter())),
+            .put("maxAttempts", defaults.maxAttempts())
+            .put("backoff", lower(defaults.backoff()))
+            .put("base", defaults.base().toString())
+            .put("max", defaults.max().toString())
+            .put("jitter", lower(defaults.jitter())),
         given);
   }
 
@@ -188,7 +188,7 @@ final class ScheduleDiff {
     return target;
   }
 
-  /** Their order means nothing; none is as good as no list. */
+  /** Sorts a list whose order has no meaning and removes an empty one. */
   private static void sort(ObjectNode node, String name) {
     if (node.path(name).isArray()) {
       List<String> names =
@@ -201,15 +201,15 @@ final class ScheduleDiff {
     }
   }
 
-  /** The object with what was given instead, durations as the server writes them. */
-  private static ObjectNode with(ObjectNode usual, JsonNode given) {
+  /** Overrides defaults with given values, with durations in the format of the server. */
+  private static ObjectNode with(ObjectNode defaults, JsonNode given) {
     for (var field : given.properties()) {
       JsonNode value = field.getValue();
       if (!value.isNull()) {
-        usual.set(field.getKey(), DURATIONS.contains(field.getKey()) ? duration(value) : value);
+        defaults.set(field.getKey(), DURATIONS.contains(field.getKey()) ? duration(value) : value);
       }
     }
-    return usual;
+    return defaults;
   }
 
   private static String lower(Enum<?> choice) {

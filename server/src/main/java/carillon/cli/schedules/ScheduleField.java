@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.node.JsonNodeFactory;
 
-/** A field of a schedule as the API names it, and the shape of its value. */
+/** A field of a schedule, with its API name and the shape of its value. */
 enum ScheduleField {
   TYPE("type", Shape.TEXT),
   CRON("cron", Shape.TEXT),
@@ -32,7 +32,7 @@ enum ScheduleField {
   TARGET("target", Shape.OBJECT),
   RETRY("retry", Shape.OBJECT);
 
-  /** What a value looks like before anybody asks what it means. */
+  /** The JSON type of a value, checked before its meaning. */
   enum Shape {
     TEXT("text; put it in quotes"),
     DURATION("a duration such as 90s"),
@@ -65,19 +65,19 @@ enum ScheduleField {
 
   private final String label;
   private final Shape shape;
-  private final @Nullable String usual;
+  private final @Nullable String defaultText;
 
   ScheduleField(String label, Shape shape) {
     this(label, shape, null);
   }
 
-  ScheduleField(String label, Shape shape, @Nullable String usual) {
+  ScheduleField(String label, Shape shape, @Nullable String defaultText) {
     this.label = label;
     this.shape = shape;
-    this.usual = usual;
+    this.defaultText = defaultText;
   }
 
-  /** As everybody outside is told. */
+  /** The name in the API. */
   String label() {
     return label;
   }
@@ -86,14 +86,14 @@ enum ScheduleField {
     return shape;
   }
 
-  /** What the server makes of it where it is left out. */
-  JsonNode usual() {
-    if (usual == null) {
+  /** The value that the server uses if the field is omitted. */
+  JsonNode defaultValue() {
+    if (defaultText == null) {
       return JsonNodeFactory.instance.nullNode();
     }
     return shape == Shape.NUMBER
-        ? JsonNodeFactory.instance.numberNode(Integer.parseInt(usual))
-        : JsonNodeFactory.instance.stringNode(usual);
+        ? JsonNodeFactory.instance.numberNode(Integer.parseInt(defaultText))
+        : JsonNodeFactory.instance.stringNode(defaultText);
   }
 
   static Optional<ScheduleField> labelled(String label) {

@@ -1,7 +1,7 @@
 package carillon.cli.schedules;
 
 import carillon.cli.CommandFailed;
-import carillon.cli.Text;
+import carillon.model.Suggestion;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -21,16 +21,16 @@ import tools.jackson.dataformat.yaml.YAMLMapper;
 import tools.jackson.dataformat.yaml.YAMLParser;
 
 /**
- * Reads schedules from YAML, and refuses all of it at the first mistake.
+ * Reads schedules from YAML and rejects the file at the first error.
  *
- * <p>Token by token, for two reasons: each mistake has its line, and an alias is seen as one. A
- * tree would have its name as text where the value was meant.
+ * <p>Reads token by token, so that each error has its line and an alias is detected; a tree would
+ * contain the name of the alias as text.
  */
 final class ScheduleFile {
 
-  static final int MOST_BYTES = 2 << 20;
+  static final int MAX_BYTES = 2 << 20;
 
-  private static final int DEEPEST = 100;
+  private static final int MAX_DEPTH = 100;
   private static final String SCHEDULES = "schedules";
   private static final String NAME = "name";
   private static final YAMLMapper YAML =
@@ -38,22 +38,22 @@ final class ScheduleFile {
   private static final Pattern PLACE = Pattern.compile("(?m)^ in reader, line ([0-9]{1,9}),");
   private static final Pattern UNQUOTED = Pattern.compile(": +[*@]");
 
-  /** What YAML takes for numbers, and JSON does not. */
+  /** Numbers in YAML, but not in JSON. */
   private static final Pattern ODD_NUMBER =
       Pattern.compile("[-+]?(0x[0-9A-Fa-f]+|0o[0-7]+|\\.(inf|Inf|INF))|\\.(nan|NaN|NAN)");
 
   private static final JsonNodeFactory NODES = JsonNodeFactory.instance;
 
   /**
-   * A schedule as the file wants it.
+   * A schedule in the file.
    *
-   * @param lines where each of its fields stands
-   * @param definition its fields but the name, as the API takes them
+   * @param lines the line of each field
+   * @param definition its fields without the name, in the format of the API
    */
   record Wanted(
       String file, int line, String name, Map<String, Integer> lines, ObjectNode definition) {
 
-    /** A mistake in a field of it, or in all of it. */
+    /** An error in a field, or in the whole schedule. */
     CommandFailed wrong(String field, String message) {
       return new CommandFailed(
           file + ": line " + lines.getOrDefault(field, line) + ": " + name + ": " + message);
@@ -62,7 +62,7 @@ final class ScheduleFile {
 
   private final String file;
   private final YAMLParser parser;
-  private final int[] source; // places are counted in code points
+  private final int[] source; // locations are counted in code points
   private final List<Wanted> found = new ArrayList<>();
 
   private ScheduleFile(String file, YAMLParser parser, int[] source) {
@@ -72,9 +72,9 @@ final class ScheduleFile {
   }
 
   /**
-   * All schedules of all documents, in their order.
+   * Reads the schedules of all documents, in order.
    *
-   * @param file what to call it in messages
+   * @param file its name in messages
    */
   static List<Wanted> read(String file, String text) {
     try (YAMLParser parser = (YAMLParser) YAML.createParser(text)) {
@@ -89,8 +89,8 @@ final class ScheduleFile {
   }
 
   /**
-   * The parser explains itself in many lines, some with a place: the last of those is where it gave
-   * up, which is nearer to the mistake than its last token. Elsewhere that has to do.
+   * The message of the parser has several lines, some with a location. The last location is closest
+   * to the error; without one, the last token is used.
    */
   private static CommandFailed notYaml(String file, String text, JacksonException e) {
     int line = e.getLocation().getLineNr();
@@ -104,16 +104,17 @@ final class ScheduleFile {
             .filter(part -> !part.startsWith(" "))
             .collect(Collectors.joining(", "));
     String source = text.lines().skip(Math.max(0, line - 1)).findFirst().orElse("");
-    String hint = UNQUOTED.matcher(source).find() ? "; a text that starts so needs quotes" : "";
+    String hint =
+        UNQUOTED.matcher(source).find() ? "; a text that starts like this needs quotes" : "";
     return new CommandFailed(file + ": line " + line + ": is not YAML: " + why + hint);
   }
 
   private void document(JsonToken token) {
     if (token == JsonToken.VALUE_NULL) {
-      return; // between two separators there may be nothing
+      return; // an empty document between two separators
     }
     if (token != JsonToken.START_OBJECT) {
-      throw wrong("must start with \"schedules:\" and have a list of them below");
+      throw wrong("must start with \"schedules:\", followed by a list");
     }
     while (required() == JsonToken.PROPERTY_NAME) {
       String name = parser.currentName();
@@ -174,13 +175,11 @@ final class ScheduleFile {
                     wrong(
                         "unknown field "
                             + quoted(label)
-                            + "; did you mean "
-                            + Text.nearest(label, ScheduleField.labels())
-                            + "?"));
+                            + Suggestion.hint(label, ScheduleField.labels())));
     int line = line();
     JsonNode value = value(required(), 0);
     if (value.isNull()) {
-      return; // as if it was not there, as in the API
+      return; // like a missing field, as in the API
     }
     if (!field.shape().fits(value)) {
       throw wrong(line, label + " must be " + field.shape().rule());
@@ -189,7 +188,7 @@ final class ScheduleFile {
   }
 
   private JsonNode value(JsonToken token, int depth) {
-    if (depth >= DEEPEST) {
+    if (depth >= MAX_DEPTH) {
       throw wrong("is nested too deeply");
     }
     return switch (token) {
@@ -201,11 +200,11 @@ final class ScheduleFile {
       case VALUE_TRUE -> NODES.booleanNode(true);
       case VALUE_FALSE -> NODES.booleanNode(false);
       case VALUE_NULL -> NODES.nullNode();
-      default -> throw wrong("has a value that JSON does not know");
+      default -> throw wrong("has a value that JSON does not support");
     };
   }
 
-  /** The parser takes more for text than YAML does. */
+  /** The parser reads more values as text than YAML does. */
   private JsonNode text(String text) {
     if (text.equals("~") && isPlain(text)) {
       return NODES.nullNode();
@@ -225,10 +224,10 @@ final class ScheduleFile {
 
   private CommandFailed oddNumber(String text) {
     return wrong(
-        quoted(text) + " is no number in decimal digits; if it is meant as text, it needs quotes");
+        quoted(text) + " is not a decimal number; if it is meant as text, it needs quotes");
   }
 
-  /** Whether it stands there as it is, not in quotes and not as a block. */
+  /** Whether the text is a plain scalar, neither quoted nor a block. */
   private boolean isPlain(String text) {
     long place = parser.currentTokenLocation().getCharOffset();
     return place >= 0 && place < source.length && source[(int) place] == text.charAt(0);
@@ -254,7 +253,7 @@ final class ScheduleFile {
   private JsonToken required() {
     JsonToken token = next();
     if (token == null) {
-      throw wrong("ends too early");
+      throw wrong("ends unexpectedly");
     }
     return token;
   }
@@ -262,10 +261,10 @@ final class ScheduleFile {
   private @Nullable JsonToken next() {
     JsonToken token = parser.nextToken();
     if (parser.isCurrentAlias() || parser.getObjectId() != null) {
-      throw wrong("anchors and aliases (&, *) are not taken; a text with a * needs quotes");
+      throw wrong("anchors and aliases (&, *) are not supported; a text with a * needs quotes");
     }
     if (parser.getTypeId() != null) {
-      throw wrong("tags (!) are not taken; a text with a ! needs quotes");
+      throw wrong("tags (!) are not supported; a text with a ! needs quotes");
     }
     return token;
   }

@@ -12,39 +12,32 @@ import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.node.ArrayNode;
 import tools.jackson.databind.node.ObjectNode;
 
-/**
- * Shows a schedule, or a preview of one: its next times below, in its own time and in UTC, with
- * what is special about them.
- */
+/** Shows a schedule or a preview, with its next runs in its own time zone and in UTC. */
 final class ScheduleView {
 
   private static final String NEXT = "nextRuns";
   private static final DateTimeFormatter LOCAL =
       DateTimeFormatter.ofPattern("EEE uuuu-MM-dd HH:mm:ss xxx", Locale.ENGLISH);
 
-  private final Console console;
+  private ScheduleView() {}
 
-  ScheduleView(Console console) {
-    this.console = console;
-  }
-
-  void show(JsonNode answer) {
-    if (answer instanceof ObjectNode schedule) {
-      makeReadable(schedule);
+  static void show(Console console, JsonNode response) {
+    if (response instanceof ObjectNode schedule) {
+      simplify(schedule);
     }
-    new Table(console).object(answer);
-    if (answer.path(NEXT).isArray() && answer.path(NEXT).isEmpty()) {
+    new Table(console).object(response);
+    if (response.path(NEXT).isArray() && response.path(NEXT).isEmpty()) {
       console.out().println();
       console.out().println("no next runs");
     }
   }
 
-  private static void makeReadable(ObjectNode schedule) {
+  private static void simplify(ObjectNode schedule) {
     if (schedule.path(NEXT).isArray()) {
       schedule.set(NEXT, times(schedule.path(NEXT)));
     }
     if (schedule.path("lastRun").isObject()) {
-      schedule.put("lastRun", fire(schedule.path("lastRun")));
+      schedule.put("lastRun", run(schedule.path("lastRun")));
     }
     if (schedule.path("counters").isObject()) {
       schedule.put("counters", counters(schedule.path("counters")));
@@ -64,8 +57,8 @@ final class ScheduleView {
   }
 
   /**
-   * With the day of the week, and without the zone, which is the same in each line. By the offset
-   * that the server says: our own zone data may be of another year.
+   * Adds the day of the week and removes the zone, which is the same in each line. Uses the offset
+   * from the server, because local time zone data may be outdated.
    */
   private static String local(String text) {
     int zone = text.indexOf('[');
@@ -76,15 +69,15 @@ final class ScheduleView {
     }
   }
 
-  private static String fire(JsonNode fire) {
+  private static String run(JsonNode run) {
     String what =
-        fire.path("outcome").asString("").equals("skipped")
-            ? "skipped: " + fire.path("reason").asString("-")
-            : fire.path("status").asString("-") + ", task " + fire.path("taskId").asString("-");
-    return fire.path("at").asString("-") + " " + what;
+        run.path("outcome").asString("").equals("skipped")
+            ? "skipped: " + run.path("reason").asString("-")
+            : run.path("status").asString("-") + ", task " + run.path("taskId").asString("-");
+    return run.path("at").asString("-") + " " + what;
   }
 
-  /** Of what was skipped only what was. */
+  /** Omits reasons without skipped runs. */
   private static String counters(JsonNode counters) {
     String skipped =
         counters.path("skipped").properties().stream()

@@ -11,12 +11,12 @@ import tools.jackson.databind.node.ArrayNode;
 import tools.jackson.databind.node.ObjectNode;
 
 /**
- * What becomes of one schedule when a file is applied.
+ * The change of one schedule when a file is applied.
  *
- * @param wanted null if it is removed
- * @param version of the schedule that was compared or listed; 0 if there was none
- * @param differences of a change; of what seems unchanged, values that the server hides, so that
- *     only it can say whether they are the same
+ * @param wanted the schedule in the file; null if it is removed
+ * @param version of the existing schedule; 0 if there was none
+ * @param differences the changed fields; for an unchanged schedule, the fields that only the server
+ *     can compare because it hides their values
  */
 record Step(
     String name,
@@ -25,7 +25,6 @@ record Step(
     int version,
     List<ScheduleDiff.Difference> differences) {
 
-  /** What is done. */
   enum Kind {
     CREATED,
     CHANGED,
@@ -58,11 +57,11 @@ record Step(
   }
 
   static String path(String name) {
-    return ApiCommand.path(ScheduleCommands.SCHEDULES + "/", name, "");
+    return ScheduleCommands.SCHEDULES + "/" + ApiCommand.encoded(name);
   }
 
-  /** Does it, and says what it came to: the server has the last word on what a change is. */
-  Step carryOut(Carillon carillon) {
+  /** Applies the step and returns the actual change, which the server decides. */
+  Step apply(Carillon carillon) {
     return switch (kind) {
       case UNCHANGED -> differences.isEmpty() ? this : saved(carillon);
       case REMOVED -> remove(carillon);
@@ -86,7 +85,7 @@ record Step(
     try {
       carillon.delete(path(name), version);
     } catch (CarillonException e) {
-      if (e.status() != 404) { // somebody else was quicker
+      if (e.status() != 404) { // already deleted
         throw e;
       }
     }
@@ -100,7 +99,7 @@ record Step(
     return wanted.definition();
   }
 
-  /** All of them, counted. */
+  /** The steps with their counts. */
   static ObjectNode json(boolean dryRun, List<Step> steps) {
     ObjectNode result = ApiCommand.JSON.createObjectNode().put("dryRun", dryRun);
     for (Kind kind : Kind.values()) {

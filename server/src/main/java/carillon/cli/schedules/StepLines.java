@@ -7,10 +7,10 @@ import java.util.ArrayList;
 import java.util.List;
 import tools.jackson.databind.JsonNode;
 
-/** Prints what became of each schedule of a file as one line, and the sum below. */
+/** Prints one line per schedule of a file, and the totals. */
 final class StepLines {
 
-  private static final int LONGEST_VALUE = 60;
+  private static final int MAX_VALUE_LENGTH = 60;
 
   private final Console console;
 
@@ -42,7 +42,7 @@ final class StepLines {
     };
   }
 
-  /** Of a dry run: secrets that the server has are compared when the file is applied. */
+  /** In a dry run, secrets are not compared; the server does that when the file is applied. */
   private static String notCompared(JsonNode step) {
     List<String> names = new ArrayList<>();
     step.path("notCompared").forEach(each -> names.add(Text.visible(each.asString())));
@@ -67,7 +67,7 @@ final class StepLines {
 
   private static String value(JsonNode value) {
     String text = value.isNull() ? "none" : Text.visible(value.toString());
-    return text.length() <= LONGEST_VALUE ? text : text.substring(0, LONGEST_VALUE - 1) + "…";
+    return text.length() <= MAX_VALUE_LENGTH ? text : text.substring(0, MAX_VALUE_LENGTH - 1) + "…";
   }
 
   private static String sum(JsonNode result) {
@@ -78,8 +78,7 @@ final class StepLines {
         "%d created, %d changed, %d unchanged, %d removed"
             .formatted(created, changed, result.path("unchanged").asLong(), removed);
     return result.path("dryRun").asBoolean()
-        ? "dry run: %d would change (%s); nothing was changed"
-            .formatted(created + changed + removed, counts)
+        ? "dry run: %d would change (%s)".formatted(created + changed + removed, counts)
         : counts;
   }
 }

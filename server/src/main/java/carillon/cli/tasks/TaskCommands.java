@@ -1,273 +1,169 @@
 package carillon.cli.tasks;
 
+import static carillon.cli.Field.argument;
+import static carillon.cli.Field.choice;
+import static carillon.cli.Field.idempotencyKey;
+import static carillon.cli.Field.json;
+import static carillon.cli.Field.number;
+import static carillon.cli.Field.pairs;
+import static carillon.cli.Field.text;
+
 import carillon.cli.ApiCommand;
 import carillon.cli.CommandFailed;
 import carillon.cli.Console;
-import carillon.cli.ListOptions;
+import carillon.cli.Field;
+import carillon.cli.Operation;
 import carillon.cli.Table;
-import carillon.cli.TargetOptions;
-import carillon.client.Carillon;
-import java.util.LinkedHashMap;
-import java.util.Map;
-import org.jspecify.annotations.Nullable;
+import carillon.cli.TargetFields;
+import carillon.model.task.TaskState;
+import java.util.Arrays;
+import java.util.List;
 import picocli.CommandLine;
-import picocli.CommandLine.ArgGroup;
-import picocli.CommandLine.Command;
-import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Option;
-import picocli.CommandLine.Parameters;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.node.ArrayNode;
 import tools.jackson.databind.node.ObjectNode;
 
 /** {@code carillon task ...} */
-@Command(name = "task", description = "Create, find and steer tasks")
 public final class TaskCommands {
 
-  private static final String TASKS = "/v1/tasks";
+  private static final Field PAYLOAD =
+      json("--payload", "payload", "JSON, @file, or - for standard input");
+  private static final Field DUE =
+      text("--due --due-at TIME", "dueAt", "due time, e.g. 2027-03-28T09:00:00+02:00");
+
+  private static final List<String> STATES =
+      Arrays.stream(TaskState.values()).map(TaskState::name).toList();
 
   private TaskCommands() {}
 
-  /** The command with its subcommands. */
   public static CommandLine of(Console console) {
-    return new CommandLine(new TaskCommands())
-        .addSubcommand(new Create(console))
-        .addSubcommand(new Edit(console))
-        .addSubcommand(new Get(console))
-        .addSubcommand(new Attempts(console))
-        .addSubcommand(new Find(console))
-        .addSubcommand(new Cancel(console))
-        .addSubcommand(new Run(console))
-        .addSubcommand(new Redrive(console));
+    return Operation.group(
+        "task",
+        "Create, list and manage tasks",
+        create(console),
+        edit(console),
+        new Operation(
+                console, "get", "GET /v1/tasks/{ID}", "Show a task with its attempts and history")
+            .showing(TaskCommands::showTask),
+        new Operation(
+                console,
+                "attempts",
+                "GET /v1/tasks/{ID}/attempts",
+                "List the attempts of a task, newest first")
+            .list()
+            .showing(TaskCommands::showAttempts),
+        list(console),
+        cancel(console),
+        new Operation(console, "run", "POST /v1/tasks/{ID}/run", "Run a pending task now"),
+        new Operation(
+            console,
+            "redrive",
+            "POST /v1/tasks/{ID}/redrive",
+            "Redrive a dead task (resets its attempts)"));
   }
 
-  @Command(name = "create", description = "Create a task")
-  static final class Create extends ApiCommand {
-
-    @Parameters(paramLabel = "TYPE", description = "its type; made on first use")
-    private String type = "";
-
-    @Option(
-        names = "--payload",
-        paramLabel = "JSON|@FILE|-",
-        description = "any JSON, a file of it, or standard input")
-    private @Nullable String payload;
-
-    @ArgGroup(exclusive = true)
-    private @Nullable When when;
-
-    @Mixin private final TargetOptions target = new TargetOptions();
-
-    @Option(
-        names = "--key",
-        paramLabel = "KEY",
-        description = "business key, to find and cancel it by")
-    private @Nullable String key;
-
-    @Option(
-        names = "--priority",
-        paramLabel = "0..9",
-        description = "higher is more urgent. Default 5")
-    private @Nullable Integer priority;
-
-    @Option(names = "--max-attempts", paramLabel = "N", description = "attempts before it is dead")
-    private @Nullable Integer maxAttempts;
-
-    @Option(
-        names = "--ttl",
-        paramLabel = "DURATION",
-        description = "not started by then, it expires")
-    private @Nullable String ttl;
-
-    @Option(
-        names = "--unique-for",
-        paramLabel = "DURATION",
-        description = "no second task of this type and key within")
-    private @Nullable String uniqueFor;
-
-    @Option(
-        names = "--concurrency-key",
-        paramLabel = "KEY",
-        description = "one task with this key runs at a time")
-    private @Nullable String concurrencyKey;
-
-    @Option(
-        names = "--metadata",
-        paramLabel = "NAME=VALUE",
-        description = "shown and searchable; can be repeated")
-    private Map<String, String> metadata = new LinkedHashMap<>();
-
-    @Option(
-        names = "--on-complete",
-        paramLabel = "URL",
-        description = "is called when it has completed")
-    private @Nullable String onComplete;
-
-    @Option(names = "--on-dead", paramLabel = "URL", description = "is called when it has died")
-    private @Nullable String onDead;
-
-    @Option(
-        names = "--idempotency-key",
-        paramLabel = "KEY",
-        description = "repeating the call creates nothing new")
-    private @Nullable String idempotencyKey;
-
-    /** When it is due; now unless given. */
-    static final class When {
-      @Option(
-          names = "--due",
-          paramLabel = "TIME",
-          description = "when, such as 2027-03-28T09:00:00+02:00")
-      private @Nullable String due;
-
-      @Option(names = "--in", paramLabel = "DURATION", description = "in how long, such as 30s")
-      private @Nullable String in;
-    }
-
-    Create(Console console) {
-      super(console);
-    }
-
-    @Override
-    protected JsonNode ask(Carillon carillon) {
-      ObjectNode task = JSON.createObjectNode().put("type", type);
-      set(task, "payload", payload == null ? null : readJson("--payload", payload));
-      set(task, "dueAt", when == null ? null : when.due);
-      set(task, "delay", when == null ? null : when.in);
-      set(task, "target", target.json());
-      set(task, "key", key);
-      set(task, "priority", priority);
-      set(task, "retry", maxAttempts == null ? null : Map.of("maxAttempts", maxAttempts));
-      set(task, "ttl", ttl);
-      set(task, "unique", uniqueFor == null ? null : Map.of("for", uniqueFor));
-      set(task, "concurrencyKey", concurrencyKey);
-      set(task, "metadata", metadata.isEmpty() ? null : metadata);
-      set(task, "onComplete", callback(onComplete));
-      set(task, "onDead", callback(onDead));
-      return idempotencyKey == null
-          ? carillon.post(TASKS, task)
-          : carillon.post(TASKS, task, idempotencyKey);
-    }
+  private static Operation create(Console console) {
+    Operation create =
+        new Operation(console, "create", "POST /v1/tasks", "Create a task")
+            .with(argument("TYPE", "type", "task type; created on first use"), PAYLOAD)
+            .oneOf(false, DUE, text("--in --delay DURATION", "delay", "delay, e.g. 30s"));
+    return TargetFields.addTo(create)
+        .with(
+            text("--key KEY", "key", "business key, for lookup and cancel"),
+            number("--priority 0..9", "priority", "higher is more urgent. Default: 5"),
+            number("--max-attempts N", "retry.maxAttempts", "maximum attempts"),
+            text("--ttl DURATION", "ttl", "expire the task if it has not started within this time"),
+            text(
+                "--unique-for DURATION",
+                "unique.for",
+                "return the existing task of this type and key within this time"),
+            text(
+                "--concurrency-key KEY",
+                "concurrencyKey",
+                "run at most one task with this key at a time"),
+            pairs("--metadata", "metadata", "metadata, searchable; repeatable"),
+            text("--on-complete URL", "onComplete.http.url", "URL to call on completion"),
+            text("--on-dead URL", "onDead.http.url", "URL to call when it is dead-lettered"),
+            idempotencyKey());
   }
 
-  @Command(name = "edit", description = "Change a task that waits or is dead")
-  static final class Edit extends ApiCommand {
-
-    @Parameters(paramLabel = "ID")
-    private String id = "";
-
-    @Option(
-        names = "--payload",
-        paramLabel = "JSON|@FILE|-",
-        description = "any JSON, a file of it, or standard input")
-    private @Nullable String payload;
-
-    @Option(
-        names = "--due",
-        paramLabel = "TIME",
-        description = "when, such as 2027-03-28T09:00:00+02:00")
-    private @Nullable String due;
-
-    @Mixin private final TargetOptions target = new TargetOptions();
-
-    @Option(names = "--key", paramLabel = "KEY", description = "business key")
-    private @Nullable String key;
-
-    @Option(names = "--priority", paramLabel = "0..9", description = "higher is more urgent")
-    private @Nullable Integer priority;
-
-    @Option(
-        names = "--retry",
-        paramLabel = "JSON|@FILE|-",
-        description = "retry policy, replaced as a whole")
-    private @Nullable String retry;
-
-    Edit(Console console) {
-      super(console);
-    }
-
-    @Override
-    protected JsonNode ask(Carillon carillon) {
-      ObjectNode patch = JSON.createObjectNode();
-      set(patch, "payload", payload == null ? null : readJson("--payload", payload));
-      set(patch, "dueAt", due);
-      set(patch, "target", target.json());
-      set(patch, "key", key);
-      set(patch, "priority", priority);
-      set(patch, "retry", retry == null ? null : readJson("--retry", retry));
-      if (patch.isEmpty()) {
-        throw new CommandFailed(
-            "give at least one of --payload, --due, --http, --pull, --discard, --key, --priority"
-                + " and --retry");
-      }
-      return carillon.patch(path(TASKS + "/", id, ""), patch);
-    }
+  private static Operation edit(Console console) {
+    Operation edit =
+        new Operation(console, "edit", "PATCH /v1/tasks/{ID}", "Edit a pending or dead task")
+            .with(PAYLOAD, DUE);
+    return TargetFields.addTo(edit)
+        .with(
+            text("--key KEY", "key", "business key"),
+            number("--priority 0..9", "priority", "higher is more urgent"),
+            json("--retry", "retry", "retry policy; replaces the current one"))
+        .prepare(
+            patch -> {
+              if (patch.isEmpty()) {
+                throw new CommandFailed(
+                    "specify at least one of --payload, --due, --http, --pull, --discard, --key,"
+                        + " --priority and --retry");
+              }
+            });
   }
 
-  @Command(name = "get", description = "Show a task with its attempts and its history")
-  static final class Get extends ApiCommand {
-
-    @Parameters(paramLabel = "ID")
-    private String id = "";
-
-    Get(Console console) {
-      super(console);
-    }
-
-    @Override
-    protected JsonNode ask(Carillon carillon) {
-      return carillon.get(path(TASKS + "/", id, ""));
-    }
-
-    @Override
-    public void show(JsonNode answer) {
-      if (answer instanceof ObjectNode task && answer.path("attempts").isArray()) {
-        task.set("attempts", readable(answer.path("attempts")));
-      }
-      super.show(answer);
-    }
+  private static Operation list(Console console) {
+    return new Operation(console, "list", "GET /v1/tasks", "List tasks")
+        .with(
+            text("--type TYPE", "type", "task type"),
+            choice("--status STATUS", "status", STATES),
+            text("--key KEY", "key", "business key"),
+            text("--schedule NAME", "schedule", "created by this schedule"),
+            text("--due-after TIME", "dueAfter", "due after this time"),
+            text("--due-before TIME", "dueBefore", "due before this time"),
+            text("--error TEXT", "error", "last error or response contains this text"))
+        .list("id", "type", "key", "status", "dueAt", "attempt", "error")
+        .with(pairs("--metadata", "metadata", "metadata to match; repeatable"));
   }
 
-  @Command(name = "attempts", description = "List the attempts of a task, newest first")
-  static final class Attempts extends ApiCommand {
-
-    @Parameters(paramLabel = "ID")
-    private String id = "";
-
-    @Mixin private final ListOptions page = new ListOptions();
-
-    Attempts(Console console) {
-      super(console);
-    }
-
-    @Override
-    protected JsonNode ask(Carillon carillon) {
-      String path = path(TASKS + "/", id, "/attempts");
-      return carillon.get(query(path, "limit", page.limit, "cursor", page.cursor));
-    }
-
-    @Override
-    public void show(JsonNode answer) {
-      ObjectNode list = JSON.createObjectNode();
-      list.set("items", readable(answer.path("items")));
-      list.set("nextCursor", answer.path("nextCursor"));
-      new Table(console)
-          .list(
-              list,
-              "attempt",
-              "by",
-              "startedAt",
-              "duration",
-              "outcome",
-              "status",
-              "failure",
-              "cause",
-              "error");
-    }
+  private static Operation cancel(Console console) {
+    Operation cancel =
+        new Operation(
+            console,
+            "cancel",
+            "POST /v1/tasks/{ID?}/cancel",
+            "Cancel a task by ID, or tasks by type and key");
+    return cancel
+        .with(text("--type TYPE", "type", "task type"), text("--key KEY", "key", "business key"))
+        .prepare(
+            filter -> {
+              if (cancel.isGiven("ID") != filter.isEmpty()) {
+                throw new CommandFailed("specify a task ID, or --type and --key");
+              }
+            });
   }
 
-  /** Attempts as one line each: why they failed stands in columns, what was sent is left out. */
-  private static ArrayNode readable(JsonNode attempts) {
+  private static void showTask(Console console, JsonNode response) {
+    if (response instanceof ObjectNode task && response.path("attempts").isArray()) {
+      task.set("attempts", lines(response.path("attempts")));
+    }
+    new Table(console).object(response);
+  }
+
+  private static void showAttempts(Console console, JsonNode response) {
+    ObjectNode list = ApiCommand.JSON.createObjectNode();
+    list.set("items", lines(response.path("items")));
+    list.set("nextCursor", response.path("nextCursor"));
+    new Table(console)
+        .list(
+            list,
+            "attempt",
+            "by",
+            "startedAt",
+            "duration",
+            "outcome",
+            "status",
+            "failure",
+            "cause",
+            "error");
+  }
+
+  /** One line per attempt: the failure in columns, without the request. */
+  private static ArrayNode lines(JsonNode attempts) {
     ArrayNode lines = ApiCommand.JSON.createArrayNode();
     for (JsonNode attempt : attempts) {
       ObjectNode line = lines.addObject();
@@ -283,165 +179,5 @@ public final class TaskCommands {
       }
     }
     return lines;
-  }
-
-  @Command(name = "list", description = "List tasks")
-  static final class Find extends ApiCommand {
-
-    private static final int MOST_PAGES = 200;
-
-    @Option(names = "--type", paramLabel = "TYPE")
-    private @Nullable String type;
-
-    @Option(
-        names = "--status",
-        paramLabel = "STATUS",
-        description = "PENDING, RUNNING, COMPLETED, DEAD ...")
-    private @Nullable String status;
-
-    @Option(names = "--key", paramLabel = "KEY", description = "business key")
-    private @Nullable String key;
-
-    @Option(
-        names = "--schedule",
-        paramLabel = "NAME",
-        description =
-            "made by this schedule; without those that it withdrew, and those whose fires are"
-                + " forgotten")
-    private @Nullable String schedule;
-
-    @Option(names = "--due-after", paramLabel = "TIME")
-    private @Nullable String dueAfter;
-
-    @Option(names = "--due-before", paramLabel = "TIME")
-    private @Nullable String dueBefore;
-
-    @Option(
-        names = "--error",
-        paramLabel = "TEXT",
-        description = "its last error or answer contains this")
-    private @Nullable String error;
-
-    @Option(names = "--metadata", paramLabel = "NAME=VALUE", description = "can be repeated")
-    private Map<String, String> metadata = new LinkedHashMap<>();
-
-    @Mixin private final ListOptions page = new ListOptions();
-
-    Find(Console console) {
-      super(console);
-    }
-
-    @Override
-    protected JsonNode ask(Carillon carillon) {
-      // A page may be empty and have a next one: how far the server looks is bounded. A person
-      // asked for tasks.
-      JsonNode answer = ask(carillon, page.cursor);
-      for (int pages = 1; pages < MOST_PAGES && isEmptyButNotLast(answer); pages++) {
-        answer = ask(carillon, answer.path("nextCursor").asString());
-      }
-      return answer;
-    }
-
-    private static boolean isEmptyButNotLast(JsonNode answer) {
-      return answer.path("items").isEmpty() && answer.path("nextCursor").isString();
-    }
-
-    private JsonNode ask(Carillon carillon, @Nullable String cursor) {
-      String path =
-          query(
-              TASKS,
-              "type",
-              type,
-              "status",
-              status,
-              "key",
-              key,
-              "schedule",
-              schedule,
-              "dueAfter",
-              dueAfter,
-              "dueBefore",
-              dueBefore,
-              "error",
-              error,
-              "limit",
-              page.limit,
-              "cursor",
-              cursor);
-      for (Map.Entry<String, String> pair : metadata.entrySet()) {
-        String parameter = query("", "metadata." + pair.getKey(), pair.getValue()).substring(1);
-        path = path + (path.contains("?") ? "&" : "?") + parameter;
-      }
-      return carillon.get(path);
-    }
-
-    @Override
-    public void show(JsonNode answer) {
-      new Table(console).list(answer, "id", "type", "key", "status", "dueAt", "attempt", "error");
-    }
-  }
-
-  @Command(name = "cancel", description = "Cancel a task by id, or tasks by type and key")
-  static final class Cancel extends ApiCommand {
-
-    @Parameters(paramLabel = "ID", arity = "0..1")
-    private @Nullable String id;
-
-    @Option(names = "--type", paramLabel = "TYPE")
-    private @Nullable String type;
-
-    @Option(names = "--key", paramLabel = "KEY", description = "business key")
-    private @Nullable String key;
-
-    Cancel(Console console) {
-      super(console);
-    }
-
-    @Override
-    protected JsonNode ask(Carillon carillon) {
-      boolean byFilter = type != null || key != null;
-      if (id != null && !byFilter) {
-        return carillon.post(path(TASKS + "/", id, "/cancel"), null);
-      }
-      if (id != null || !byFilter) {
-        throw new CommandFailed("give either the ID of a task, or --type and --key");
-      }
-      ObjectNode filter = JSON.createObjectNode();
-      set(filter, "type", type);
-      set(filter, "key", key);
-      return carillon.post(TASKS + "/cancel", filter);
-    }
-  }
-
-  @Command(name = "run", description = "Make a task due now")
-  static final class Run extends ApiCommand {
-
-    @Parameters(paramLabel = "ID")
-    private String id = "";
-
-    Run(Console console) {
-      super(console);
-    }
-
-    @Override
-    protected JsonNode ask(Carillon carillon) {
-      return carillon.post(path(TASKS + "/", id, "/run"), null);
-    }
-  }
-
-  @Command(name = "redrive", description = "Give a dead task a fresh budget of attempts")
-  static final class Redrive extends ApiCommand {
-
-    @Parameters(paramLabel = "ID")
-    private String id = "";
-
-    Redrive(Console console) {
-      super(console);
-    }
-
-    @Override
-    protected JsonNode ask(Carillon carillon) {
-      return carillon.post(path(TASKS + "/", id, "/redrive"), null);
-    }
   }
 }

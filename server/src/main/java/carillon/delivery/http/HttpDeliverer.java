@@ -119,14 +119,14 @@ public final class HttpDeliverer implements Deliverer, AutoCloseable {
     }
     return switch (resolver.resolve(url, deadline.left())) {
       case Resolver.Resolution.Unknown() when deadline.hasPassed() ->
-          throw new ConnectException("the name was not resolved in time");
+          throw new ConnectException("DNS lookup timed out");
       case Resolver.Resolution.Unknown() ->
-          Delivery.unsent(failed(FailureKind.DNS, "the name of the target could not be resolved"));
+          Delivery.unsent(failed(FailureKind.DNS, "DNS lookup failed"));
       case Resolver.Resolution.Denied() ->
           Delivery.unsent(
               failed(
                   FailureKind.ADDRESS_NOT_ALLOWED,
-                  "the name of the target resolves to an address that deliveries may not reach"));
+                  "target address not allowed; see --allow-targets"));
       case Resolver.Resolution.Vetted(var addresses) -> {
         ClassicHttpRequest request = requests.of(task, target, url, clock.instant());
         Connection connection = connections.to(url, addresses, task.tenant(), deadline);
@@ -188,10 +188,10 @@ public final class HttpDeliverer implements Deliverer, AutoCloseable {
     }
     if (deadline.hasPassed()) {
       return failed(
-          FailureKind.CONNECT_TIMEOUT, "no connection within " + millis(deadline) + " ms");
+          FailureKind.CONNECT_TIMEOUT, "connection timed out after " + millis(deadline) + " ms");
     }
     return e instanceof SSLException
-        ? failed(FailureKind.TLS, "the TLS handshake failed")
+        ? failed(FailureKind.TLS, "TLS handshake failed")
         : failed(FailureKind.CONNECTION, "connection failed");
   }
 
@@ -203,10 +203,10 @@ public final class HttpDeliverer implements Deliverer, AutoCloseable {
       return failed(FailureKind.TIMEOUT, "no response within " + millis(deadline) + " ms");
     }
     return switch (e) {
-      case HttpException _ -> failed(FailureKind.PROTOCOL, "the response is not valid HTTP/1.1");
+      case HttpException _ -> failed(FailureKind.PROTOCOL, "response is not valid HTTP/1.1");
       case MessageConstraintException _ ->
-          failed(FailureKind.PROTOCOL, "the head of the response is too long");
-      default -> failed(FailureKind.BROKEN, "the connection was lost before the target responded");
+          failed(FailureKind.PROTOCOL, "response headers too large");
+      default -> failed(FailureKind.BROKEN, "connection lost before a response");
     };
   }
 
@@ -217,7 +217,7 @@ public final class HttpDeliverer implements Deliverer, AutoCloseable {
   /** A response must never kill the thread that records its result. */
   private static DeliveryResult unexpected(ClaimedTask task, RuntimeException e) {
     log.error("attempt failed unexpectedly task={} attempt={}", task.id(), task.attempt(), e);
-    return failed(FailureKind.PROTOCOL, "the attempt failed because of an internal error");
+    return failed(FailureKind.PROTOCOL, "internal error during delivery");
   }
 
   /** Dead immediately: only a person can supply a secret that the archive did not contain. */

@@ -30,7 +30,7 @@ record TargetResponse(int status, List<String> retryAfter, @Nullable String outp
   DeliveryResult result(StatusRules rules, Instant now) {
     if (status > StatusRules.MAX) {
       return new DeliveryResult.Failed(
-          failure(FailureKind.PROTOCOL, "the target responded with an invalid status"), null);
+          failure(FailureKind.PROTOCOL, "invalid HTTP status from target"), null);
     }
     return switch (rules.of(status)) {
       case SUCCESS -> new DeliveryResult.Accepted(status, output);
@@ -44,9 +44,7 @@ record TargetResponse(int status, List<String> retryAfter, @Nullable String outp
     boolean isRedirect = status >= 300 && status < 400;
     return failure(
         FailureKind.STATUS,
-        "the target responded with "
-            + status
-            + (isRedirect ? ", and redirects are not followed" : ""));
+        "HTTP " + status + " from target" + (isRedirect ? " (redirects are not followed)" : ""));
   }
 
   private Failure failure(FailureKind kind, String message) {

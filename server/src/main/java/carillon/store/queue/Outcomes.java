@@ -239,7 +239,7 @@ public final class Outcomes {
 
   private void pauseType(Tx tx, ClaimEnding ending) {
     String type = Objects.requireNonNull(ending.type());
-    Types.pauseBecause(tx, ending.tenant(), type, "the target responded with 410 Gone");
+    Types.pauseBecause(tx, ending.tenant(), type, "HTTP 410 from target");
     tx.afterCommit(catalog::refresh);
   }
 

@@ -128,8 +128,7 @@ class StoryApiTest {
   void a_short_story_is_told_at_once() {
     String id = api.task("{\"type\": \"short\", \"target\": {\"discard\": {}}}");
     var claimed = api.world.claimOne("node");
-    var failure =
-        new Failure(FailureKind.STATUS, "the target responded with 503", 503, "<b>\u001b[1m");
+    var failure = new Failure(FailureKind.STATUS, "HTTP 503 from target", 503, "<b>\u001b[1m");
     var dead =
         new Attempted(
             claimed, new Outcome.Dead(failure, false), "{\"method\":\"POST\",\"headers\":{}}");
@@ -148,7 +147,7 @@ class StoryApiTest {
     assertThat(attempt.get("error").toString())
         .isEqualTo(
             "{\"kind\":\"status\",\"cause\":\"target_failed\","
-                + "\"message\":\"the target responded with 503\",\"status\":503}");
+                + "\"message\":\"HTTP 503 from target\",\"status\":503}");
     assertThat(attempt.get("request").toString())
         .isEqualTo("{\"method\":\"POST\",\"headers\":{\"traceparent\":\"%s\"}}".formatted(trace));
     assertThat(attempt.get("output").asString()).isEqualTo("<b>\u001b[1m");
@@ -163,7 +162,7 @@ class StoryApiTest {
     var claimed = api.world.claimOne("node");
     assertThat(api.get("/v1/tasks/" + id).send().json().get("leasedBy").asString())
         .isEqualTo("node");
-    var failure = Failure.of(FailureKind.STATUS, "the target responded with 503");
+    var failure = Failure.of(FailureKind.STATUS, "HTTP 503 from target");
     var later = new Outcome.RetryAt(Instant.now().plusSeconds(3_600), failure);
     api.world.store.outcomes().finish(List.of(new Attempted(claimed, later)), Set.of(), "node");
 

@@ -275,7 +275,7 @@ class ConfigLoaderTest {
       value = {
         "prot: 1           | carillon.yaml: unknown key \"prot\"; did you mean port?",
         "pool_size: 1      | carillon.yaml: unknown key \"pool_size\"; did you mean pool-size?",
-        "port-file: x      | carillon.yaml: unknown key \"port-file\"; did you mean pool-size?",
+        "port-file: x      | carillon.yaml: unknown key \"port-file\"",
         "port: [[1]]       | carillon.yaml: port must have one value, or a list of them",
         "'port:'           | carillon.yaml: port must have one value, or a list of them",
         "port: x           | carillon.yaml: port: \"x\" is not a number from 0 to 65535",

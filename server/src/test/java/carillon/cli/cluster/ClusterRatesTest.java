@@ -21,7 +21,7 @@ class ClusterRatesTest {
   }
 
   @Test
-  void one_heartbeat_makes_no_rate() {
+  void one_heartbeat_has_no_rate() {
     rates.add(cluster("a", "2027-01-01T00:00:00.000Z", 5, 5));
 
     assertThat(rates.claimed("a")).isEmpty();
@@ -29,7 +29,7 @@ class ClusterRatesTest {
   }
 
   @Test
-  void a_rate_is_between_two_heartbeats_however_often_one_looks() {
+  void a_rate_is_computed_between_two_heartbeats() {
     rates.add(cluster("a", "2027-01-01T00:00:00.000Z", 100, 90));
     rates.add(cluster("a", "2027-01-01T00:00:00.500Z", 150, 100));
     rates.add(cluster("a", "2027-01-01T00:00:00.500Z", 150, 100));
@@ -39,7 +39,7 @@ class ClusterRatesTest {
   }
 
   @Test
-  void a_node_that_is_gone_is_forgotten_and_starts_anew() {
+  void a_node_that_left_starts_again_without_a_rate() {
     rates.add(cluster("a", "2027-01-01T00:00:00.000Z", 100, 90));
     rates.add(cluster("b", "2027-01-01T00:00:01.000Z", 7, 7));
     rates.add(cluster("a", "2027-01-01T00:00:02.000Z", 300, 290));
@@ -49,7 +49,7 @@ class ClusterRatesTest {
   }
 
   @Test
-  void what_says_nothing_of_heartbeats_has_no_rate() {
+  void a_node_without_heartbeats_has_no_rate() {
     rates.add(cluster("a", "yesterday", 1, 1));
     rates.add(cluster("a", "today", 2, 2));
 

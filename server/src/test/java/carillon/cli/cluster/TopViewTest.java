@@ -53,15 +53,15 @@ class TopViewTest {
   void a_terminal_gets_rates_counts_and_percentiles() {
     assertThat(view(BEFORE, NOW.replace("2_bad", "0")).lines())
         .containsExactly(
-            "created    21/s",
-            "claimed    1,000/s",
-            "delivered  501/s  accepted 500  failed 0.5",
-            "outcomes   1.5/s  completed 1.5",
-            "lateness   p50 100ms  p95 910ms  p99 982ms",
-            "backlog    12,345 due, oldest 3.2s",
-            "in flight  200 of 512",
-            "fenced     1",
-            "pool       3 active  9 idle  0 waiting");
+            "created     21/s",
+            "claimed     1,000/s",
+            "delivered   501/s  accepted 500  failed 0.5",
+            "outcomes    1.5/s  completed 1.5",
+            "start delay p50 100ms  p95 910ms  p99 982ms",
+            "backlog     12,345 due, oldest 3.2s",
+            "in flight   200 of 512",
+            "fenced      1",
+            "pool        3 active  9 idle  0 waiting");
   }
 
   @Test
@@ -71,12 +71,12 @@ class TopViewTest {
             + "carillon_suspects{state=\"waiting\"} 466\n"
             + "carillon_suspects{state=\"running\"} 23\n";
 
-    assertThat(view(BEFORE, suspects).lines()).contains("suspects   466 waiting  23 running");
+    assertThat(view(BEFORE, suspects).lines()).contains("suspects    466 waiting  23 running");
   }
 
   @Test
-  void a_number_that_is_none_does_not_spoil_the_rest() {
-    assertThat(view(BEFORE, NOW).lines()).contains("delivered  501/s  accepted 500  failed 0.5");
+  void an_invalid_number_is_ignored() {
+    assertThat(view(BEFORE, NOW).lines()).contains("delivered   501/s  accepted 500  failed 0.5");
   }
 
   @Test
@@ -87,13 +87,13 @@ class TopViewTest {
   }
 
   @Test
-  void a_server_that_was_restarted_counts_from_zero() {
-    assertThat(view(/* before= */ NOW, /* now= */ BEFORE).lines()).contains("claimed    500/s");
+  void a_restarted_server_counts_from_zero() {
+    assertThat(view(/* before= */ NOW, /* now= */ BEFORE).lines()).contains("claimed     500/s");
   }
 
   @Test
-  void nothing_measured_is_a_dash() {
-    assertThat(view("", "").lines()).contains("lateness   p50 -  p95 -  p99 -");
+  void a_missing_value_is_a_dash() {
+    assertThat(view("", "").lines()).contains("start delay p50 -  p95 -  p99 -");
   }
 
   @ParameterizedTest

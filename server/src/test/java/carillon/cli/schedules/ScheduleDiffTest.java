@@ -13,7 +13,7 @@ import tools.jackson.databind.node.ObjectNode;
 
 class ScheduleDiffTest {
 
-  /** As the server shows a schedule of which only the cron and the type were given. */
+  /** The response for a schedule with only a cron expression and a type. */
   private static final String PRESENT =
       """
       {"name": "n", "type": "t", "cron": "@daily", "every": null, "description": "At 00:00 every day",
@@ -28,7 +28,7 @@ class ScheduleDiffTest {
     return (ObjectNode) ApiCommand.JSON.readTree(text);
   }
 
-  /** What changes where the fields of the server's answer and of the file are these. */
+  /** The differences between a response and a file. */
   private static List<ScheduleDiff.Difference> between(String present, String wanted) {
     ObjectNode shown = json(PRESENT);
     shown.setAll(json(present));
@@ -59,7 +59,7 @@ class ScheduleDiffTest {
             + " \"headers\": {}}}}",
         "{\"target\": {\"discard\": {}}} | {\"target\": {\"discard\": {}}}",
       })
-  void what_means_the_same_is_the_same(String present, String wanted) {
+  void equivalent_values_are_equal(String present, String wanted) {
     assertThat(between(present, wanted)).isEmpty();
   }
 
@@ -84,7 +84,7 @@ class ScheduleDiffTest {
             + " {\"target\": {\"http\": {\"url\": \"http://y?token=b\"}}} | target.http.url |"
             + " \"http://x?token=(hidden)\" | \"http://y?token=(hidden)\"",
       })
-  void what_is_different_has_its_path_and_both_values(
+  void a_difference_has_its_path_and_both_values(
       String present, String wanted, String path, String from, String to) {
     assertThat(between(present, wanted))
         .singleElement()
@@ -98,7 +98,7 @@ class ScheduleDiffTest {
   }
 
   @Test
-  void the_values_of_headers_are_not_shown() {
+  void header_values_are_not_shown() {
     String http = "{\"target\": {\"http\": {\"url\": \"http://x\", \"method\": \"POST\"%s}}}";
     String headers = http.formatted(", \"headers\": {\"x-key\": \"%s\"}");
 
@@ -111,7 +111,7 @@ class ScheduleDiffTest {
   }
 
   @Test
-  void what_the_server_hides_is_unknown_and_no_difference() {
+  void a_hidden_value_is_unknown_and_not_a_difference() {
     String http = "{\"target\": {\"http\": {\"url\": \"http://x?token=%s\", \"method\": \"POST\",";
     String headers = " \"headers\": {\"x-key\": \"%s\"}, \"secretHeaders\": [%s]}}}";
     ObjectNode present = json(PRESENT);

@@ -48,7 +48,7 @@ class HttpResponseTest {
   void redirects_are_refusals_with_a_reason(int status) throws IOException {
     assertThat(resultOf(status))
         .isEqualTo(
-            new DeliveryResult.Refused(statusFailure(status, ", and redirects are not followed")));
+            new DeliveryResult.Refused(statusFailure(status, " (redirects are not followed)")));
   }
 
   @Test
@@ -202,7 +202,6 @@ class HttpResponseTest {
   }
 
   private static Failure statusFailure(int status, String more) {
-    return new Failure(
-        FailureKind.STATUS, "the target responded with " + status + more, status, null);
+    return new Failure(FailureKind.STATUS, "HTTP " + status + " from target" + more, status, null);
   }
 }

@@ -22,7 +22,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 class TlsTest {
 
-  static final Failure NO_TLS = Failure.of(FailureKind.TLS, "the TLS handshake failed");
+  static final Failure NO_TLS = Failure.of(FailureKind.TLS, "TLS handshake failed");
 
   @TempDir static Path directory;
   static SSLContext hooks;

@@ -14,32 +14,30 @@ import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.JsonNode;
 
 /**
- * Creates tasks in the background: while requests are under way, what comes gathers, and goes
- * together in the next one.
+ * Creates tasks in the background. Tasks added while requests are running share the next request.
  */
-final class Gatherer {
+final class EnqueueBatcher {
 
-  private static final int UNDER_WAY = 10_000;
+  private static final int MAX_PENDING = 10_000;
   private static final int BATCH_TASKS = 1_000;
   private static final int BATCH_CHARS = 4 << 20;
 
-  /** What waits to be created. */
-  private record Waiting(
+  private record Pending(
       JsonNode task,
       int size,
       boolean isAlone,
       @Nullable String idempotencyKey,
       CompletableFuture<CreatedTask> created) {}
 
-  private final Senders senders;
+  private final SenderThreads senders;
   private final BiFunction<JsonNode, @Nullable String, CreatedTask> create;
   private final BiFunction<List<JsonNode>, String, List<UUID>> createAll;
-  private final Semaphore room = new Semaphore(UNDER_WAY);
-  private final Queue<Waiting> waiting = new ArrayDeque<>(); // guarded by this
+  private final Semaphore permits = new Semaphore(MAX_PENDING);
+  private final Queue<Pending> pending = new ArrayDeque<>(); // guarded by this
   private int sending; // guarded by this
 
-  Gatherer(
-      Senders senders,
+  EnqueueBatcher(
+      SenderThreads senders,
       BiFunction<JsonNode, @Nullable String, CreatedTask> create,
       BiFunction<List<JsonNode>, String, List<UUID>> createAll) {
     this.senders = senders;
@@ -48,14 +46,14 @@ final class Gatherer {
   }
 
   CompletableFuture<CreatedTask> add(NewTask task, JsonNode json) {
-    // What is unique or has a key of its own cannot be part of a batch.
+    // A unique task or one with its own idempotency key cannot be part of a batch.
     boolean isAlone = task.isUnique() || task.idempotencyKey() != null;
     int size = json.toString().getBytes(StandardCharsets.UTF_8).length;
-    var one = new Waiting(json, size, isAlone, task.idempotencyKey(), new CompletableFuture<>());
-    room.acquireUninterruptibly();
+    var one = new Pending(json, size, isAlone, task.idempotencyKey(), new CompletableFuture<>());
+    permits.acquireUninterruptibly();
     synchronized (this) {
-      waiting.add(one);
-      if (sending == Senders.MOST) {
+      pending.add(one);
+      if (sending == SenderThreads.MAX) {
         return one.created();
       }
       sending++;
@@ -64,41 +62,41 @@ final class Gatherer {
       senders.run(this::sendAll);
     } catch (RejectedExecutionException e) {
       var why = new IllegalStateException("the connection is closed", e);
-      List<Waiting> unsent = rejected();
-      room.release(unsent.size());
+      List<Pending> unsent = rejected();
+      permits.release(unsent.size());
       unsent.forEach(each -> each.created().completeExceptionally(why));
     }
     return one.created();
   }
 
-  /** What nobody will send, because there is no sender left. */
-  private synchronized List<Waiting> rejected() {
+  /** The tasks that will not be sent, because no sender is left. */
+  private synchronized List<Pending> rejected() {
     sending--;
     if (sending > 0) {
-      return List.of(); // who is still there takes it, or gives it up like this
+      return List.of(); // a remaining sender sends them, or rejects them here
     }
-    List<Waiting> all = List.copyOf(waiting);
-    waiting.clear();
+    List<Pending> all = List.copyOf(pending);
+    pending.clear();
     return all;
   }
 
   private void sendAll() {
-    for (List<Waiting> batch = next(); !batch.isEmpty(); batch = next()) {
+    for (List<Pending> batch = next(); !batch.isEmpty(); batch = next()) {
       send(batch);
     }
   }
 
-  /** Empty when there is nothing more; then the sender must end. */
-  private synchronized List<Waiting> next() {
-    List<Waiting> batch = new ArrayList<>();
+  /** The next batch; empty when nothing is left, and then the sender must stop. */
+  private synchronized List<Pending> next() {
+    List<Pending> batch = new ArrayList<>();
     int chars = 0;
-    for (Waiting head = waiting.peek(); head != null; head = waiting.peek()) {
+    for (Pending head = pending.peek(); head != null; head = pending.peek()) {
       boolean fits =
           !head.isAlone() && batch.size() < BATCH_TASKS && chars + head.size() <= BATCH_CHARS;
       if (!batch.isEmpty() && !fits) {
         return batch;
       }
-      batch.add(waiting.remove());
+      batch.add(pending.remove());
       chars += head.size();
       if (head.isAlone()) {
         return batch;
@@ -110,25 +108,25 @@ final class Gatherer {
     return batch;
   }
 
-  private void send(List<Waiting> batch) {
+  private void send(List<Pending> batch) {
     try {
       if (batch.size() == 1) {
-        Waiting one = batch.get(0);
+        Pending one = batch.get(0);
         created(batch, List.of(create.apply(one.task(), one.idempotencyKey())));
         return;
       }
       List<UUID> ids =
-          createAll.apply(batch.stream().map(Waiting::task).toList(), UUID.randomUUID().toString());
+          createAll.apply(batch.stream().map(Pending::task).toList(), UUID.randomUUID().toString());
       if (ids.size() != batch.size()) {
         throw new IllegalStateException(
-            "the server answered " + ids.size() + " ids for " + batch.size() + " tasks");
+            "the server returned " + ids.size() + " ids for " + batch.size() + " tasks");
       }
       created(batch, ids.stream().map(id -> new CreatedTask(id, true)).toList());
     } catch (CarillonException e) {
       if (batch.size() == 1 || e.status() < 400 || e.status() >= 500 || e.isTransient()) {
         fail(batch, e);
       } else {
-        // One of them is wrong and nothing was stored: the others must not pay for it.
+        // One task is invalid and nothing was stored: create the others one by one.
         batch.forEach(one -> send(List.of(one)));
       }
     } catch (RuntimeException | Error e) {
@@ -136,8 +134,8 @@ final class Gatherer {
     }
   }
 
-  private void created(List<Waiting> batch, List<CreatedTask> created) {
-    room.release(batch.size());
+  private void created(List<Pending> batch, List<CreatedTask> created) {
+    permits.release(batch.size());
     for (int i = 0; i < batch.size(); i++) {
       CompletableFuture<CreatedTask> future = batch.get(i).created();
       CreatedTask task = created.get(i);
@@ -145,9 +143,9 @@ final class Gatherer {
     }
   }
 
-  private void fail(List<Waiting> batch, Throwable why) {
-    room.release(batch.size());
-    for (Waiting one : batch) {
+  private void fail(List<Pending> batch, Throwable why) {
+    permits.release(batch.size());
+    for (Pending one : batch) {
       senders.complete(one.created(), () -> one.created().completeExceptionally(why));
     }
   }

@@ -14,27 +14,27 @@ import org.junit.jupiter.api.Timeout;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
-/** Creates tasks in the background, with a server that is always quick. */
 @Timeout(60)
-class GathererTest {
+class EnqueueBatcherTest {
 
   private static final NewTask TASK = NewTask.of("t");
   private static final JsonNode JSON = TASK.json(JsonMapper.builder().build());
   private static final CreatedTask CREATED = new CreatedTask(UUID.randomUUID(), true);
 
-  private final CountDownLatch answering = new CountDownLatch(1);
-  private final Senders senders = new Senders();
-  private final Gatherer gatherer =
-      new Gatherer(senders, (task, key) -> answer(CREATED), (tasks, key) -> answer(ids(tasks)));
+  private final CountDownLatch responding = new CountDownLatch(1);
+  private final SenderThreads senders = new SenderThreads();
+  private final EnqueueBatcher batcher =
+      new EnqueueBatcher(
+          senders, (task, key) -> respond(CREATED), (tasks, key) -> respond(ids(tasks)));
 
-  private <T> T answer(T answer) {
+  private <T> T respond(T response) {
     try {
-      answering.await();
+      responding.await();
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       throw new IllegalStateException(e);
     }
-    return answer;
+    return response;
   }
 
   private static List<UUID> ids(List<JsonNode> tasks) {
@@ -42,11 +42,11 @@ class GathererTest {
   }
 
   private CompletableFuture<CreatedTask> add() {
-    return gatherer.add(TASK, JSON);
+    return batcher.add(TASK, JSON);
   }
 
   @Test
-  void what_hangs_on_a_future_may_create_tasks_while_there_is_no_room() {
+  void dependent_stages_may_create_tasks_at_the_limit() {
     List<CompletableFuture<CreatedTask>> all =
         IntStream.range(0, 10_000)
             .mapToObj(i -> add().thenCompose(created -> add()).thenCompose(created -> add()))
@@ -54,7 +54,7 @@ class GathererTest {
     CompletableFuture<List<CompletableFuture<CreatedTask>>> more =
         CompletableFuture.supplyAsync(
             () -> IntStream.range(0, 30_000).mapToObj(i -> add()).toList());
-    answering.countDown();
+    responding.countDown();
 
     CompletableFuture.allOf(all.toArray(CompletableFuture[]::new)).join();
     List<CompletableFuture<CreatedTask>> others = more.join();
@@ -65,10 +65,10 @@ class GathererTest {
   }
 
   @Test
-  void closing_waits_for_the_futures_and_not_for_what_hangs_on_them() throws Exception {
+  void close_waits_for_futures_but_not_for_their_dependent_stages() throws Exception {
     CountDownLatch never = new CountDownLatch(1);
     CompletableFuture<CreatedTask> created = add();
-    CompletableFuture<Boolean> hanging =
+    CompletableFuture<Boolean> dependent =
         created.thenApply(
             task -> {
               try {
@@ -77,17 +77,17 @@ class GathererTest {
                 return false;
               }
             });
-    answering.countDown();
+    responding.countDown();
 
     senders.close();
 
     assertThat(created).isDone();
-    assertThat(hanging).isNotDone();
+    assertThat(dependent).isNotDone();
     never.countDown();
   }
 
   @Test
-  void after_the_end_every_future_fails_at_once() {
+  void a_future_fails_immediately_after_close() {
     senders.close();
 
     for (int i = 0; i < 10; i++) {
@@ -97,10 +97,11 @@ class GathererTest {
   }
 
   @Test
-  void an_interrupted_end_leaves_no_future_open() {
+  void an_interrupted_close_completes_every_future() {
     List<CompletableFuture<CreatedTask>> all =
         IntStream.range(0, 100).mapToObj(i -> add()).toList();
-    Gatherer other = new Gatherer(senders, (task, key) -> answer(CREATED), (t, key) -> ids(t));
+    EnqueueBatcher other =
+        new EnqueueBatcher(senders, (task, key) -> respond(CREATED), (t, key) -> ids(t));
     CompletableFuture<CreatedTask> last = other.add(TASK, JSON);
 
     Thread.currentThread().interrupt();

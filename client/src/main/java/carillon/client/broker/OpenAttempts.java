@@ -13,11 +13,11 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The attempts that a worker has in hand: a message of one of them that comes again, because the
- * connection or a partition was lost meanwhile, waits for it instead of running beside it. Safe to
- * share between threads.
+ * The attempts that a worker is running. If the broker delivers a message again, because the
+ * connection or a partition was lost, it waits for the running attempt instead of starting another
+ * one. Thread-safe.
  */
-public final class InHand {
+public final class OpenAttempts {
 
   private static final int REMEMBERED = 1_000;
 
@@ -32,18 +32,18 @@ public final class InHand {
         }
       };
 
-  /** A task and its fence: what is published anew has a higher one. */
+  /** A task and its fence, which increases when the task is published again. */
   private record Attempt(UUID id, long fence) {}
 
-  /** Nothing is in hand. */
-  public InHand() {}
+  /** Creates an empty set. */
+  public OpenAttempts() {}
 
   /**
-   * Hands a task to the worker unless it has it already.
+   * Delivers a task to the worker, unless this attempt is already running.
    *
-   * @param isRepeat whether the broker says that it sends the message again; then one that ended
-   *     lately is not run again
-   * @param whenEnded told once, on any thread; perhaps at once
+   * @param isRepeat whether the broker marks the message as redelivered; an attempt that ended
+   *     recently is then not run again
+   * @param whenEnded called once, on any thread, possibly immediately
    */
   public void accept(Sink sink, ClaimedTask task, boolean isRepeat, Consumer<Ending> whenEnded) {
     Attempt attempt = new Attempt(task.id(), task.fence());

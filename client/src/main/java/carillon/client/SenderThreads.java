@@ -8,21 +8,21 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 
-/** The few threads that send what is created in the background; there while there is something. */
-final class Senders {
+/** The threads that create tasks in the background. They exist only while there is work. */
+final class SenderThreads {
 
-  static final int MOST = 3;
+  static final int MAX = 3;
 
   private static final long IDLE_SECONDS = 5;
 
   private final ThreadPoolExecutor threads;
   private final Map<Runnable, CompletableFuture<?>> completing = new ConcurrentHashMap<>();
 
-  Senders() {
+  SenderThreads() {
     threads =
         new ThreadPoolExecutor(
-            MOST,
-            MOST,
+            MAX,
+            MAX,
             IDLE_SECONDS,
             TimeUnit.SECONDS,
             new LinkedBlockingQueue<>(),
@@ -34,9 +34,7 @@ final class Senders {
     threads.execute(action);
   }
 
-  /**
-   * Completes a future on a thread of others: what users hang on to it may well wait for a sender.
-   */
+  /** Completes a future on the common pool: dependent stages of users may wait for a sender. */
   void complete(CompletableFuture<?> future, Runnable completion) {
     completing.put(completion, future);
     ForkJoinPool.commonPool()
@@ -50,7 +48,7 @@ final class Senders {
             });
   }
 
-  /** Waits for what was begun, which its retries limit, and not for what users hang on to it. */
+  /** Waits for running requests, which retry for a limited time, but not for dependent stages. */
   void close() {
     threads.shutdown();
     try {
@@ -62,7 +60,7 @@ final class Senders {
       }
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
-      // Those that had not begun fail as well, by the interrupt.
+      // Requests that had not started fail by the interrupt.
       threads.shutdownNow().forEach(Runnable::run);
     }
   }
