@@ -195,6 +195,18 @@ final class Dashboard
     return required(carillon);
   }
 
+  /** How many tasks match. On a busy machine a page may end early, even empty, with a cursor. */
+  int count(String query) {
+    int count = 0;
+    String cursor = "";
+    do {
+      JsonNode page = carillon().get("/v1/tasks?limit=1000&" + query + cursor);
+      count += page.get("items").size();
+      cursor = page.hasNonNull("nextCursor") ? "&cursor=" + page.get("nextCursor").asString() : "";
+    } while (!cursor.isEmpty());
+    return count;
+  }
+
   Carillon admin() {
     return site().connect(adminKey());
   }

@@ -40,11 +40,7 @@ class DeadLettersPageTest {
   }
 
   private static int count(String type, String status) {
-    return dashboard
-        .carillon()
-        .get("/v1/tasks?limit=1000&type=" + type + "&status=" + status)
-        .get("items")
-        .size();
+    return dashboard.count("type=" + type + "&status=" + status);
   }
 
   private static void pause(String type) {

@@ -47,6 +47,7 @@ class WalkTest {
     Parts.rows(page, Samples.ORDER).getByRole(AriaRole.LINK).first().click();
     assertThat(Parts.main(page)).containsText(Samples.REASON);
     assertThat(Parts.main(page)).containsText("500");
+    assertThat(page.locator("section[aria-label=Details]")).containsText("/invoice");
     Dashboard.screenshot(page, "walk-3-why", Look.LIGHT);
 
     receiver.answers("/invoice", 200, "{\"invoice\":\"2026-1042\"}"); // the tax rate was added

@@ -94,17 +94,18 @@ export const shardMap = ({ nodes, shards }) => {
       >${i === undefined ? '' : i + 1}</span
     >`;
   });
+  const legend = members.map(
+    (node, i) => html`<small>${i + 1} = ${visible(node.name)} (${count(node.shards.length)}) </small>`,
+  );
   return html`<section>
     <h2>Shards</h2>
     <div class="card">
       <p>
-        ${plural(shards.total, 'shard')}${
+        ${plural(shards.total, 'shard')}${isOnOneNode ? `, all on ${visible(members[0].name)}` : nothing}${
           shards.unassigned > 0 ? html`, <strong>${count(shards.unassigned)} unassigned</strong>` : nothing
         }.
         ${shards.lastMovedAt ? html`Last rebalanced ${ago(shards.lastMovedAt)}.` : nothing}
-        ${members.map(
-          (node, i) => html`<small>${i + 1} = ${visible(node.name)} (${count(node.shards.length)}) </small>`,
-        )}
+        ${isOnOneNode ? nothing : legend}
       </p>
       ${
         isOnOneNode

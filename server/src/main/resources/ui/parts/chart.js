@@ -23,10 +23,10 @@ const UNITS = {
 };
 
 /**
- * @property {{name: string, values: (number|null)[], tone?: string, fill?: boolean}[]} series a
+ * @property {{name: string, values: (number|null)[], tone?: string}[]} series a
  *     tone is one of the colours of tokens.css: ok, dead, running, pending, off, a, b, c
  * @property {string[]} labels times (ISO) or texts
- * @property {'line'|'bar'|'stacked'} kind stacked: areas on top of each other
+ * @property {'line'|'bar'|'stacked'} kind stacked: bars on top of each other
  * @property {'number'|'seconds'|string} unit any other text follows the number
  * @property {string} label what it shows, for screen readers and as the label of the table
  */
@@ -99,7 +99,7 @@ class ChartPart extends LitElement {
     }
     this.#kind = this.kind;
     this.#chart = new Chart(canvas, {
-      type: this.kind === 'bar' ? 'bar' : 'line',
+      type: this.kind === 'line' ? 'line' : 'bar',
       data,
       options: this.#options(),
     });
@@ -108,18 +108,17 @@ class ChartPart extends LitElement {
   #datasets() {
     const css = getComputedStyle(this);
     const order = ['a', 'b', 'c', 'ok', 'dead', 'running'];
+    const isLine = this.kind === 'line';
     return this.series.map((one, i) => {
       const colour = css.getPropertyValue(`--tone-${one.tone ?? order[i % order.length]}`).trim();
-      const filled = one.fill ?? this.kind === 'stacked';
       return {
         label: one.name,
         data: one.values,
         borderColor: colour,
-        backgroundColor: this.kind === 'bar' ? colour : `${colour}38`, // tones are written #rrggbb
-        borderWidth: this.kind === 'bar' ? 0 : 1.75,
+        backgroundColor: isLine ? `${colour}38` : colour, // tones are written #rrggbb
+        borderWidth: isLine ? 1.75 : 0,
         pointRadius: one.values.map((_, at) => (isAlone(one.values, at) ? 2 : 0)),
         pointHitRadius: 8,
-        fill: filled ? (this.kind === 'stacked' && i > 0 ? '-1' : 'origin') : false,
         spanGaps: false,
       };
     });

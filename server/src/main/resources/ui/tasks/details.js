@@ -23,6 +23,8 @@ const delays = (task, type) => {
  */
 export const taskFacts = (task, type) => {
   const target = task.target ?? type?.target;
+  const where = target ? targetText(target) : type ? 'Pull worker' : 'From the type';
+  const inherited = task.target || !type ? '' : 'from the type';
   const headers = shownHeaders(target);
   const metadata = Object.entries(task.metadata ?? {});
   return html`<section class="card" aria-label="Details">
@@ -30,11 +32,7 @@ export const taskFacts = (task, type) => {
       ${fact('ID', html`<code class="wrap">${task.id}</code> <c-copy .text=${task.id} label="Copy ID"></c-copy>`)}
       ${fact('Type', html`<a href=${href('types', task.type)}>${task.type}</a>`)}
       ${fact('Key', task.key ? html`<a href=${href('tasks', { key: task.key })}>${visible(task.key)}</a>` : '')}
-      ${fact(
-        'Target',
-        html`<span class="wrap">${target ? targetText(target) : 'Pull worker'}</span
-          >${task.target ? '' : html` <small>from the type</small>`}`,
-      )}
+      ${fact('Target', html`<span class="wrap">${where}</span> <small>${inherited}</small>`)}
       ${
         headers.length > 0
           ? fact(
