@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import carillon.api.error.ErrorCode;
 import carillon.store.deadletters.DeadLetterArchive;
-import carillon.testkit.Graves;
+import carillon.testkit.OldDeadLetters;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -369,7 +369,7 @@ class SecretTargetsTest {
   }
 
   private static List<String> archive() {
-    Graves.age(api.world);
+    OldDeadLetters.age(api.world);
     List<DeadLetterArchive.Letter> letters =
         api.world.store.archive().oldest(Duration.ofHours(1), 1_000, 1 << 30).letters();
     assertThat(api.world.store.archive().drop(letters, "file", "node")).isEqualTo(letters.size());

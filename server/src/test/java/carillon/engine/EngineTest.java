@@ -62,7 +62,7 @@ class EngineTest {
   private final FakeDeliverer deliverer = new FakeDeliverer();
   private final Seats seats = new Seats(3);
   private World world;
-  private NodeByHand node;
+  private ManualNode node;
   private Completer completer;
   private Dispatcher dispatcher;
   private Claimer claimer;
@@ -74,7 +74,7 @@ class EngineTest {
   @BeforeEach
   void open() {
     world = World.create();
-    node = new NodeByHand(world, "node", deliverer, events::add);
+    node = new ManualNode(world, "node", deliverer, events::add);
     completer = node.completer;
     dispatcher = node.dispatcher;
     claimer = node.claimer(seats);

@@ -37,12 +37,12 @@ class FailedStartTest {
   private final AtomicInteger wakeUps = new AtomicInteger();
   private Consumer<EngineEvent> listener = _ -> {};
   private World world;
-  private NodeByHand node;
+  private ManualNode node;
 
   @BeforeEach
   void open() {
     world = World.create();
-    node = new NodeByHand(world, "node", deliverer, event -> listener.accept(event));
+    node = new ManualNode(world, "node", deliverer, event -> listener.accept(event));
     freed.add(wakeUps::incrementAndGet);
   }
 

@@ -206,7 +206,7 @@ class HelpingTest {
     Partition partition = id.partition();
     int lane = lane(id);
     world.cancel(id);
-    try (NodeByHand node = new NodeByHand(world, "helper", new FakeDeliverer(), _ -> {})) {
+    try (ManualNode node = new ManualNode(world, "helper", new FakeDeliverer(), _ -> {})) {
       Claimer helper =
           node.claimer(new Seats(SEATS), new Claimer.Lanes(_ -> false, _ -> true), (_, _) -> {});
 

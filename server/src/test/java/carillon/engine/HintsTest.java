@@ -95,7 +95,7 @@ class HintsTest {
   @Test
   void a_task_created_on_one_node_runs_on_the_owner_of_its_lane_without_a_sweep() {
     World world = runner.world;
-    try (NodeByHand node = new NodeByHand(world, "runner", new FakeDeliverer(), _ -> {})) {
+    try (ManualNode node = new ManualNode(world, "runner", new FakeDeliverer(), _ -> {})) {
       Claimer claimer = node.claimer(new Seats(10));
 
       TaskId id = maker.world.create(World.task("of-a-lane-that-runner-has-never-seen", HTTP));

@@ -123,7 +123,7 @@ class LargePayloadsTest {
     large.forEach(world::create);
     String ready = "SELECT count(*) FROM carillon.task WHERE ready_at <= now()";
     await().until(() -> world.value(ready).equals(Integer.toString(large.size())));
-    try (var node = new NodeByHand(world, "node", new FakeDeliverer(), _ -> {})) {
+    try (var node = new ManualNode(world, "node", new FakeDeliverer(), _ -> {})) {
       Seats seats = new Seats(2 * large.size());
       Claimer claimer = node.claimer(seats);
 

@@ -69,7 +69,7 @@ class NodeDeathTest {
     private final LostClaims lostClaims;
 
     private Engineer(String name) {
-      NodeByHand node = new NodeByHand(world, name, deliverer, _ -> {});
+      ManualNode node = new ManualNode(world, name, deliverer, _ -> {});
       completer = node.completer;
       dispatcher = node.dispatcher;
       suspects =

@@ -64,7 +64,7 @@ class PoisonSearchTest {
     private final String name = "node-" + names++;
     private final Seats seats = new Seats(SEATS);
     private final FakeDeliverer deliverer = new FakeDeliverer();
-    private final NodeByHand node = new NodeByHand(world, name, deliverer, _ -> {});
+    private final ManualNode node = new ManualNode(world, name, deliverer, _ -> {});
     private final Suspects suspects =
         new Suspects(
             world.store.nodes(),

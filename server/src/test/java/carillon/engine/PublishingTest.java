@@ -461,7 +461,7 @@ class PublishingTest {
   void a_target_that_changed_before_the_claim_is_not_published_to() {
     broker.hold();
     var node =
-        new NodeByHand(
+        new ManualNode(
             world,
             () -> NodeLease.renewed("node", System.nanoTime(), A_MINUTE),
             deliverer,
@@ -493,7 +493,7 @@ class PublishingTest {
   @Test
   void tasks_claimed_under_a_lost_lease_are_not_published() {
     NodeLease now = NodeLease.renewed("another", System.nanoTime(), A_MINUTE);
-    var node = new NodeByHand(world, () -> now, deliverer, _ -> {});
+    var node = new ManualNode(world, () -> now, deliverer, _ -> {});
     world.create(World.task("t", ON_PUBLISH));
     ClaimedTask claimed = world.claimOne("node");
     node.expect(claimed.lease().claim(), 1, new Seats(1));

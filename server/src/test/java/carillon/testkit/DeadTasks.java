@@ -10,10 +10,9 @@ public final class DeadTasks {
   private DeadTasks() {}
 
   /**
-   * Makes dead tasks of the types {@code t0} to {@code t3}, of as many kinds as asked for. Of every
-   * two kinds one was answered with a status of its own (500, 502, ...), the other found no
-   * connection. Those with a status also have an answer: {@code {"reason": "No rate for 42"}}. The
-   * oldest died an hour ago, each a millisecond after the one before.
+   * Inserts dead tasks of the types {@code t0} to {@code t3} in this many groups. Every second group
+   * has a status (500, 502, ...) and an output, {@code {"reason": "No rate for 42"}}; the others
+   * could not connect. The oldest died an hour ago, each a millisecond after the previous one.
    */
   public static void fill(World world, int letters, int kinds) {
     for (int type = 0; type < 4; type++) { // so that there are lanes

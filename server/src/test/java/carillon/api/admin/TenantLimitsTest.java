@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import carillon.api.TestApi;
 import carillon.api.error.ErrorCode;
 import carillon.testkit.DeadTasks;
-import carillon.testkit.Graves;
+import carillon.testkit.OldDeadLetters;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
@@ -240,7 +240,7 @@ class TenantLimitsTest {
     String body;
     try (TestApi other = TestApi.start()) {
       DeadTasks.fill(other.world, 8, 4); // two of each type
-      Graves.age(other.world);
+      OldDeadLetters.age(other.world);
       body =
           other.world.store.archive().oldest(Duration.ofHours(1), 1_000, 1 << 30).letters().stream()
               .map(letter -> letter.task().line().replace("\"default\"", "\"archive\""))

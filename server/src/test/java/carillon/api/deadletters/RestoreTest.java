@@ -9,7 +9,7 @@ import carillon.model.Partition;
 import carillon.model.TaskId;
 import carillon.store.db.Json;
 import carillon.store.deadletters.DeadLetterArchive;
-import carillon.testkit.Graves;
+import carillon.testkit.OldDeadLetters;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.Instant;
@@ -98,7 +98,7 @@ class RestoreTest {
 
   /** Archives all dead letters, and returns their lines. */
   private List<String> archive() {
-    Graves.age(api.world);
+    OldDeadLetters.age(api.world);
     List<DeadLetterArchive.Letter> letters =
         api.world.store.archive().oldest(TTL, 1_000, 1 << 30).letters();
     assertThat(api.world.store.archive().drop(letters, "file", "node")).isEqualTo(letters.size());

@@ -9,7 +9,7 @@ import carillon.model.cluster.NodeLease;
 import carillon.store.db.Json;
 import carillon.store.db.StoreException;
 import carillon.store.deadletters.DeadLetterArchive;
-import carillon.testkit.Graves;
+import carillon.testkit.OldDeadLetters;
 import carillon.testkit.World;
 import java.io.BufferedReader;
 import java.io.IOException;
@@ -108,7 +108,7 @@ class ArchiverTest {
 
   @Test
   void letters_are_written_to_one_file_that_only_its_owner_can_read() throws IOException {
-    List<TaskId> ids = Graves.dig(world, 3);
+    List<TaskId> ids = OldDeadLetters.insert(world, 3);
 
     assertThat(archiver().archiveOnce()).isPositive();
 
@@ -131,7 +131,7 @@ class ArchiverTest {
 
   @Test
   void no_file_is_written_before_the_time_to_live() throws IOException {
-    Graves.dig(world, 3);
+    OldDeadLetters.insert(world, 3);
     world.sql("UPDATE carillon.dead_letter SET kept_from = now()");
 
     assertThat(archiver().archiveOnce()).isPositive();
@@ -142,7 +142,7 @@ class ArchiverTest {
 
   @Test
   void a_crash_after_writing_a_file_archives_its_letters_again() throws IOException {
-    List<TaskId> ids = Graves.dig(world, 2);
+    List<TaskId> ids = OldDeadLetters.insert(world, 2);
     List<DeadLetterArchive.Letter> read = world.store.archive().oldest(TTL, 10, 1 << 20).letters();
     new ArchiveFiles(archive())
         .write(
@@ -157,7 +157,7 @@ class ArchiverTest {
 
   @Test
   void letters_that_cannot_be_dropped_are_written_only_once() throws IOException {
-    Graves.dig(world, 2);
+    OldDeadLetters.insert(world, 2);
     world.sql("ALTER TABLE carillon.audit ADD CONSTRAINT broken CHECK (who = '')");
     Archiver archiver = archiver();
 
@@ -176,7 +176,7 @@ class ArchiverTest {
   @Test
   void a_file_is_kept_if_its_letters_were_dropped_by_a_commit_whose_response_was_lost()
       throws IOException {
-    Graves.dig(world, 2);
+    OldDeadLetters.insert(world, 2);
     world.sql("ALTER TABLE carillon.audit ADD CONSTRAINT broken CHECK (who = '')");
     Archiver archiver = archiver();
     assertThatThrownBy(archiver::archiveOnce).isInstanceOf(StoreException.class);
@@ -191,7 +191,7 @@ class ArchiverTest {
 
   @Test
   void a_letter_redriven_while_its_file_is_written_stays() throws IOException {
-    List<TaskId> ids = Graves.dig(world, 2);
+    List<TaskId> ids = OldDeadLetters.insert(world, 2);
     Archiver archiver = archiver(world, () -> redriven(ids.getFirst()));
 
     archiver.archiveOnce();
@@ -204,7 +204,7 @@ class ArchiverTest {
 
   @Test
   void a_file_is_deleted_if_none_of_its_letters_was_dropped() throws IOException {
-    List<TaskId> ids = Graves.dig(world, 1);
+    List<TaskId> ids = OldDeadLetters.insert(world, 1);
 
     assertThat(archiver(world, () -> redriven(ids.getFirst())).archiveOnce()).isPositive();
 
@@ -220,7 +220,7 @@ class ArchiverTest {
 
   @Test
   void a_directory_that_is_not_writable_loses_no_letter() throws IOException {
-    Graves.dig(world, 3);
+    OldDeadLetters.insert(world, 3);
     Files.writeString(directory.resolve("a"), "a file where the directory should be");
     Archiver archiver = archiver();
 
@@ -242,7 +242,7 @@ class ArchiverTest {
   void concurrent_archivers_lose_nothing_and_count_each_letter_once()
       throws IOException, InterruptedException, ExecutionException {
     int count = 5_000;
-    List<TaskId> ids = Graves.dig(world, count);
+    List<TaskId> ids = OldDeadLetters.insert(world, count);
     try (World other = world.beside();
         ExecutorService threads = Executors.newCachedThreadPool()) {
       Callable<Boolean> here = () -> emptied(archiver());
@@ -274,7 +274,7 @@ class ArchiverTest {
   @Test
   void a_hundred_thousand_letters_are_archived_in_batches() throws IOException {
     int count = 100_000;
-    Graves.digBare(world, count);
+    OldDeadLetters.insertBare(world, count);
     world.countStatements();
     Archiver archiver = archiver();
 

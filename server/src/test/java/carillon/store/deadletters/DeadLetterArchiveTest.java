@@ -11,7 +11,7 @@ import carillon.store.db.Tx;
 import carillon.store.tasks.ChangeResult;
 import carillon.store.tasks.TaskPatch;
 import carillon.store.tasks.TaskView;
-import carillon.testkit.Graves;
+import carillon.testkit.OldDeadLetters;
 import carillon.testkit.Overlapping;
 import carillon.testkit.World;
 import java.time.Duration;
@@ -68,7 +68,7 @@ class DeadLetterArchiveTest {
 
   @Test
   void letters_past_their_time_to_live_are_read_oldest_first() {
-    List<TaskId> ids = Graves.dig(world, 3);
+    List<TaskId> ids = OldDeadLetters.insert(world, 3);
     world.sql(
         "UPDATE carillon.dead_letter SET kept_from = now() - interval '59 minutes' WHERE task = '%s'"
             .formatted(ids.get(0)));
@@ -83,7 +83,7 @@ class DeadLetterArchiveTest {
 
   @Test
   void a_batch_is_limited_by_count_and_by_bytes_but_never_empty() {
-    Graves.dig(world, 5);
+    OldDeadLetters.insert(world, 5);
     world.sql("UPDATE carillon.task SET payload = to_json(repeat('x', 100000))::text");
 
     assertThat(world.store.archive().oldest(TTL, 2, ROOM).isMore()).isTrue();
@@ -96,7 +96,7 @@ class DeadLetterArchiveTest {
 
   @Test
   void a_dropped_letter_takes_its_task_and_history_and_frees_its_partition() {
-    Graves.dig(world, 3);
+    OldDeadLetters.insert(world, 3);
 
     assertThat(drop(oldest(10))).isEqualTo(3);
 
@@ -111,7 +111,7 @@ class DeadLetterArchiveTest {
 
   @Test
   void the_oldest_letters_are_found_by_index_and_their_tasks_by_key() {
-    Graves.digBare(world, 20_000);
+    OldDeadLetters.insertBare(world, 20_000);
 
     String oldest = plan(DeadLetterArchive.OLDEST, TTL, 100);
     String dropping =
@@ -135,7 +135,7 @@ class DeadLetterArchiveTest {
 
   @Test
   void a_letter_is_dropped_once() {
-    Graves.dig(world, 3);
+    OldDeadLetters.insert(world, 3);
     List<DeadLetterArchive.Letter> letters = oldest(10);
 
     assertThat(drop(letters)).isEqualTo(3);
@@ -170,7 +170,7 @@ class DeadLetterArchiveTest {
   @ParameterizedTest
   @EnumSource(Change.class)
   void a_letter_changed_since_it_was_read_is_not_dropped(Change change) {
-    List<TaskId> ids = Graves.dig(world, 3);
+    List<TaskId> ids = OldDeadLetters.insert(world, 3);
     List<DeadLetterArchive.Letter> letters = oldest(10);
     world.db.inTransaction(
         tx -> {
@@ -193,7 +193,7 @@ class DeadLetterArchiveTest {
   @EnumSource(Change.class)
   void a_drop_waits_for_a_change_in_progress_and_then_skips_the_letter(Change change)
       throws InterruptedException, ExecutionException {
-    TaskId id = Graves.dig(world, 1).getFirst();
+    TaskId id = OldDeadLetters.insert(world, 1).getFirst();
     List<DeadLetterArchive.Letter> letters = oldest(10);
 
     try (var overlapping = new Overlapping(world)) {
@@ -209,7 +209,7 @@ class DeadLetterArchiveTest {
   void concurrent_archive_redrive_and_purge_take_each_letter_once()
       throws InterruptedException, ExecutionException {
     int count = 3_000;
-    List<TaskId> ids = Graves.dig(world, count);
+    List<TaskId> ids = OldDeadLetters.insert(world, count);
     Set<TaskId> written = ConcurrentHashMap.newKeySet();
     AtomicInteger archived = new AtomicInteger();
     AtomicInteger redriven = new AtomicInteger();

@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import carillon.model.Partition;
 import carillon.model.TaskId;
-import carillon.testkit.Graves;
+import carillon.testkit.OldDeadLetters;
 import carillon.testkit.World;
 import java.time.Duration;
 import java.time.Instant;
@@ -27,7 +27,7 @@ class RestoresTest {
   @BeforeEach
   void archive() {
     world = World.create();
-    ids = Graves.dig(world, 20);
+    ids = OldDeadLetters.insert(world, 20);
     List<DeadLetterArchive.Letter> letters =
         world.store.archive().oldest(Duration.ofHours(1), 100, 1 << 30).letters();
     world.store.archive().drop(letters, "file", "node");

@@ -15,7 +15,7 @@ import java.util.function.Consumer;
 import java.util.function.Supplier;
 
 /** The parts with which a node claims, sends and saves tasks. The test runs the passes. */
-final class NodeByHand implements AutoCloseable {
+final class ManualNode implements AutoCloseable {
 
   final Supplier<NodeLease> lease;
   final OpenClaims openClaims = new OpenClaims();
@@ -31,11 +31,11 @@ final class NodeByHand implements AutoCloseable {
   private final World world;
   private final Consumer<EngineEvent> events;
 
-  NodeByHand(World world, String name, Deliverer deliverer, Consumer<EngineEvent> events) {
+  ManualNode(World world, String name, Deliverer deliverer, Consumer<EngineEvent> events) {
     this(world, aMinute(world, name), deliverer, events);
   }
 
-  NodeByHand(
+  ManualNode(
       World world, Supplier<NodeLease> lease, Deliverer deliverer, Consumer<EngineEvent> events) {
     this.world = world;
     this.events = events;

@@ -16,7 +16,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** A node that sends heartbeats while a loop that it depends on is stuck. */
-class StandstillTest {
+class StuckLoopTest {
 
   private static final Target HTTP =
       new Target.Http("https://example.com/", "POST", Map.of(), null, null);

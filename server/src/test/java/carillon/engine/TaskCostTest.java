@@ -33,7 +33,7 @@ import org.junit.jupiter.api.Test;
  * A change that raises one of them must give the reason here.
  */
 @Tag("slow")
-class CostOfALifeTest {
+class TaskCostTest {
 
   private static final int TASKS = 10_000;
   private static final String PAYLOAD = "{\"note\":\"" + "x".repeat(290) + "\"}";
@@ -50,14 +50,14 @@ class CostOfALifeTest {
           RetryPolicy.Jitter.NONE);
 
   private World world;
-  private NodeByHand node;
+  private ManualNode node;
   private Claimer claimer;
 
   @BeforeEach
   void open() {
     world = World.create();
     world.countStatements();
-    node = new NodeByHand(world, "node", CostOfALifeTest::failFirst, _ -> {});
+    node = new ManualNode(world, "node", TaskCostTest::failFirst, _ -> {});
     claimer = node.claimer(new Seats(TASKS));
   }
 

@@ -8,15 +8,15 @@ import java.util.Random;
 import java.util.UUID;
 import java.util.stream.IntStream;
 
-/** Dead letters by the thousand, as old as a test needs them. */
-public final class Graves {
+/** Inserts dead letters by the thousand, as old as a test needs them. */
+public final class OldDeadLetters {
 
-  private Graves() {}
+  private OldDeadLetters() {}
 
   /**
    * Tasks of the type t that died two hours ago with an attempt and three transitions behind them.
    */
-  public static List<TaskId> dig(World world, int count) {
+  public static List<TaskId> insert(World world, int count) {
     TaskId now = TaskId.at(Instant.now(), new Random(1));
     Partition partition = now.partition();
     String lane = lane(world);
@@ -50,7 +50,7 @@ public final class Graves {
   }
 
   /** Dead tasks without attempts and transitions. */
-  public static void digBare(World world, int count) {
+  public static void insertBare(World world, int count) {
     TaskId now = TaskId.at(Instant.now(), new Random(1));
     world.sql(
         """

@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Test;
 import org.slf4j.LoggerFactory;
 
 /** That a loop works again is logged when it has done its work, and not while it cannot. */
-class WorksAgainTest {
+class LoopRecoveryTest {
 
   private final List<String> lines = new CopyOnWriteArrayList<>();
   private final AppenderBase<ILoggingEvent> appender =
@@ -65,7 +65,7 @@ class WorksAgainTest {
         "CREATE TRIGGER refuse BEFORE INSERT ON carillon.claim"
             + " FOR EACH STATEMENT EXECUTE FUNCTION refuse()");
     world.discard();
-    var node = new NodeByHand(world, this::lease, new FakeDeliverer(), _ -> {});
+    var node = new ManualNode(world, this::lease, new FakeDeliverer(), _ -> {});
     Claimer claimer = node.claimer(new Seats(3));
     AtomicInteger failures = new AtomicInteger();
     try (Loop loop = Loop.of("claimer", claimer::claimOnce, _ -> failures.incrementAndGet())) {
