@@ -164,16 +164,16 @@ class HeartbeatTest {
   void a_change_of_leader_or_shards_raises_the_signal() {
     world.node("other");
     heartbeat.beatOnce(); // it is not alone any more
-    AtomicInteger told = new AtomicInteger();
-    changed.add(told::incrementAndGet);
+    AtomicInteger raised = new AtomicInteger();
+    changed.add(raised::incrementAndGet);
 
     heartbeat.beatOnce();
-    assertThat(told).as("nothing has changed").hasValue(0);
+    assertThat(raised).as("nothing has changed").hasValue(0);
 
     Term term = new Leadership(world.db).take("other", Duration.ofMinutes(1)).orElseThrow();
     heartbeat.beatOnce();
     heartbeat.beatOnce();
-    assertThat(told).hasValue(1);
+    assertThat(raised).hasValue(1);
     assertThat(heartbeat.view().leader()).isEqualTo(term);
 
     world.sql("UPDATE carillon.shard SET node = 'other'");
@@ -181,12 +181,12 @@ class HeartbeatTest {
         "UPDATE carillon.shard SET node = '" + heartbeat.lease().node() + "' WHERE id IN (1, 40)");
     heartbeat.beatOnce();
     heartbeat.beatOnce();
-    assertThat(told).hasValue(2);
+    assertThat(raised).hasValue(2);
     assertThat(heartbeat.view()).isEqualTo(ClusterView.seen(term, List.of(1, 40), 64, 1));
 
     world.sql("UPDATE carillon.leadership SET lease_until = now() - interval '1 s'");
     heartbeat.beatOnce();
-    assertThat(told).hasValue(3);
+    assertThat(raised).hasValue(3);
     assertThat(heartbeat.view().leader()).as("whose lease has lapsed").isNull();
   }
 

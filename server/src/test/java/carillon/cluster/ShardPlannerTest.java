@@ -113,8 +113,8 @@ class ShardPlannerTest {
 
   @Test
   void nothing_is_written_when_nothing_changes() {
-    AtomicInteger told = new AtomicInteger();
-    moved.add(told::incrementAndGet);
+    AtomicInteger raised = new AtomicInteger();
+    moved.add(raised::incrementAndGet);
     world.node("a");
     world.node("b");
     planner.planOnce();
@@ -125,7 +125,7 @@ class ShardPlannerTest {
     planner.planOnce();
 
     assertThat(world.value("SELECT max(xmin::text::bigint) FROM carillon.shard")).isEqualTo(before);
-    assertThat(told).hasValue(1);
+    assertThat(raised).hasValue(1);
   }
 
   @Test

@@ -61,7 +61,7 @@ class FeedTest {
   }
 
   /** The events of the tenant. */
-  private List<String> told() {
+  private List<String> events() {
     return world.store.events().read(Set.of(World.TENANT), began).stream()
         .map(Events.Written::event)
         .map(FeedTest::text)
@@ -114,7 +114,7 @@ class FeedTest {
     world.cancel(world.discard());
     feed.feedOnce();
 
-    assertThat(told())
+    assertThat(events())
         .containsExactly(
             "t: null PENDING 0",
             "t: PENDING RUNNING 1",
@@ -148,7 +148,7 @@ class FeedTest {
     world.cancel(running);
     feed.feedOnce();
 
-    assertThat(told())
+    assertThat(events())
         .containsExactly(
             "t: PENDING PENDING 0",
             "t: PENDING PENDING 0",
@@ -178,7 +178,7 @@ class FeedTest {
                   AND query ~ 'carillon[.](event|watch)'
                 """))
         .isEqualTo("3 SELECT");
-    assertThat(told()).isEmpty();
+    assertThat(events()).isEmpty();
   }
 
   @Test
@@ -190,7 +190,7 @@ class FeedTest {
     world.discard();
     feed.feedOnce();
 
-    assertThat(told()).isEmpty();
+    assertThat(events()).isEmpty();
   }
 
   @Test
@@ -211,7 +211,7 @@ class FeedTest {
     feed.created(List.of(new Unknown(TaskId.at(world.clock.instant(), new Random(1)), 12_345)));
     feed.feedOnce();
 
-    assertThat(told()).containsExactly("skipped 1");
+    assertThat(events()).containsExactly("skipped 1");
   }
 
   private record Unknown(TaskId id, int lane) implements Transitions.Created {}
@@ -226,7 +226,7 @@ class FeedTest {
                 tx, World.TENANT, Collections.nCopies(Feed.MAX_PER_TENANT + 50, task)));
     feed.feedOnce();
 
-    assertThat(told()).hasSize(Feed.MAX_PER_TENANT + 1).endsWith("t: null PENDING 0", "skipped 50");
+    assertThat(events()).hasSize(Feed.MAX_PER_TENANT + 1).endsWith("t: null PENDING 0", "skipped 50");
   }
 
   @Test
@@ -240,7 +240,7 @@ class FeedTest {
 
     feed.feedOnce();
 
-    assertThat(told()).containsExactly("skipped 2");
+    assertThat(events()).containsExactly("skipped 2");
   }
 
   @Test
@@ -267,6 +267,6 @@ class FeedTest {
 
     feed.close();
 
-    assertThat(told()).containsExactly("t: null PENDING 0");
+    assertThat(events()).containsExactly("t: null PENDING 0");
   }
 }

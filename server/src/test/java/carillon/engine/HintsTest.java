@@ -37,8 +37,8 @@ class HintsTest {
   private static final long SOME = 1;
 
   private World here;
-  private Node maker;
-  private Node runner;
+  private Node creator;
+  private Node owner;
 
   /** A process that sends hints and receives them. */
   private static final class Node implements AutoCloseable {
@@ -46,7 +46,7 @@ class HintsTest {
     private final Hints hints;
     private final Announcer announcer;
     private final Listener listener;
-    private final List<Hint.News> heard = new ArrayList<>();
+    private final List<Hint.News> received = new ArrayList<>();
 
     /**
      * @param owns whether it owns all lanes, or only lanes that do not exist
@@ -57,16 +57,16 @@ class HintsTest {
       ClusterView view = new ClusterView(null, owns ? -1L : SOME, false);
       this.announcer = new Announcer(name, world.catalog, () -> view, world.clock, hints::send);
       this.listener = new Listener(name, hints, world.memory, announcer);
-      world.signals.membersChanged().add(() -> heard.add(Hint.News.MEMBERS));
-      world.signals.shardsHinted().add(() -> heard.add(Hint.News.SHARDS));
-      world.signals.scheduleHinted().add(() -> heard.add(Hint.News.SCHEDULES));
+      world.signals.membersChanged().add(() -> received.add(Hint.News.MEMBERS));
+      world.signals.shardsHinted().add(() -> received.add(Hint.News.SHARDS));
+      world.signals.scheduleHinted().add(() -> received.add(Hint.News.SCHEDULES));
       world.agenda.shareWith(announcer);
       world.partitions.ensure(Partition.of(world.clock.instant()));
       world.sweep(); // so that it knows which partitions there are
     }
 
     /** Waits for a hint, for a second at most. */
-    void hear() {
+    void receive() {
       listener.listenOnce();
     }
 
@@ -80,28 +80,28 @@ class HintsTest {
   @BeforeEach
   void open() {
     here = World.create();
-    maker = new Node(here.beside(), "maker", false);
-    runner = new Node(here.beside(), "runner", true);
-    assertThat(runner.hints.listen()).isTrue();
+    creator = new Node(here.beside(), "creator", false);
+    owner = new Node(here.beside(), "owner", true);
+    assertThat(owner.hints.listen()).isTrue();
   }
 
   @AfterEach
   void close() {
-    maker.close();
-    runner.close();
+    creator.close();
+    owner.close();
     here.close();
   }
 
   @Test
   void a_task_created_on_one_node_runs_on_the_owner_of_its_lane_without_a_sweep() {
-    World world = runner.world;
-    try (ManualNode node = new ManualNode(world, "runner", new FakeDeliverer(), _ -> {})) {
+    World world = owner.world;
+    try (ManualNode node = new ManualNode(world, "owner", new FakeDeliverer(), _ -> {})) {
       Claimer claimer = node.claimer(new Seats(10));
 
-      TaskId id = maker.world.create(World.task("of-a-lane-that-runner-has-never-seen", HTTP));
-      assertThat(maker.world.agenda.earliest(_ -> true)).isNull();
-      maker.announcer.announceOnce();
-      runner.hear();
+      TaskId id = creator.world.create(World.task("of-a-lane-that-owner-has-never-seen", HTTP));
+      assertThat(creator.world.agenda.earliest(_ -> true)).isNull();
+      creator.announcer.announceOnce();
+      owner.receive();
 
       await()
           .until(
@@ -116,75 +116,75 @@ class HintsTest {
   @Test
   void tasks_due_much_later_are_not_hinted() {
     Partition today = Partition.of(here.clock.instant());
-    maker.announcer.hint(today, 1, here.clock.instant().plusSeconds(70));
-    maker.announcer.announceOnce();
-    maker.announcer.announce(Hint.News.SCHEDULES);
-    maker.announcer.announceOnce();
+    creator.announcer.hint(today, 1, here.clock.instant().plusSeconds(70));
+    creator.announcer.announceOnce();
+    creator.announcer.announce(Hint.News.SCHEDULES);
+    creator.announcer.announceOnce();
 
-    runner.hear();
+    owner.receive();
 
-    assertThat(runner.heard).containsExactly(Hint.News.SCHEDULES);
-    assertThat(runner.world.agenda.earliest(_ -> true)).isNull();
+    assertThat(owner.received).containsExactly(Hint.News.SCHEDULES);
+    assertThat(owner.world.agenda.earliest(_ -> true)).isNull();
   }
 
   @Test
   void tasks_due_within_a_minute_are_hinted() {
     Instant dueAt = here.clock.instant().plusSeconds(30);
-    maker.world.create(World.task("t", HTTP, dueAt));
-    maker.announcer.announceOnce();
+    creator.world.create(World.task("t", HTTP, dueAt));
+    creator.announcer.announceOnce();
 
-    runner.hear();
+    owner.receive();
 
-    assertThat(runner.world.agenda.earliest(_ -> true)).isBefore(dueAt.plusSeconds(1));
-    assertThat(maker.world.agenda.earliest(_ -> true)).isNull();
+    assertThat(owner.world.agenda.earliest(_ -> true)).isBefore(dueAt.plusSeconds(1));
+    assertThat(creator.world.agenda.earliest(_ -> true)).isNull();
   }
 
   @Test
   void a_waiting_worker_gets_a_task_created_on_another_node_without_a_sweep() {
-    maker.world.create(World.task("pulled", new Target.Pull()));
-    maker.announcer.announceOnce();
+    creator.world.create(World.task("pulled", new Target.Pull()));
+    creator.announcer.announceOnce();
 
-    runner.hear();
+    owner.receive();
 
-    assertThat(runner.world.agenda.earliest(_ -> true)).isNotNull();
-    assertThat(maker.world.agenda.earliest(_ -> true)).as("for workers here").isNotNull();
+    assertThat(owner.world.agenda.earliest(_ -> true)).isNotNull();
+    assertThat(creator.world.agenda.earliest(_ -> true)).as("for workers here").isNotNull();
   }
 
   @Test
   void a_single_node_sends_no_hints() {
-    List<Hint> told = new ArrayList<>();
-    World alone = maker.world;
+    List<Hint> sent = new ArrayList<>();
+    World alone = creator.world;
     var announcer =
-        new Announcer("alone", alone.catalog, () -> ClusterView.ALONE, alone.clock, told::add);
+        new Announcer("alone", alone.catalog, () -> ClusterView.ALONE, alone.clock, sent::add);
     alone.agenda.shareWith(announcer);
 
     alone.create(World.task("pulled", new Target.Pull()));
     alone.create(World.task("pushed", HTTP));
     announcer.announceOnce();
 
-    assertThat(told).isEmpty();
+    assertThat(sent).isEmpty();
     assertThat(alone.agenda.earliest(_ -> true)).isNotNull();
   }
 
   @Test
   void a_node_ignores_its_own_hints() {
-    runner.announcer.announce(Hint.News.MEMBERS);
-    runner.announcer.announceOnce();
-    maker.announcer.announce(Hint.News.SHARDS);
-    maker.announcer.announceOnce();
+    owner.announcer.announce(Hint.News.MEMBERS);
+    owner.announcer.announceOnce();
+    creator.announcer.announce(Hint.News.SHARDS);
+    creator.announcer.announceOnce();
 
-    runner.hear();
+    owner.receive();
 
-    assertThat(runner.heard).containsExactly(Hint.News.SHARDS);
+    assertThat(owner.received).containsExactly(Hint.News.SHARDS);
   }
 
   @Test
   void many_hints_are_split_and_the_latest_tasks_are_left_to_sweeps() {
-    List<Hint> told = new ArrayList<>();
-    World world = maker.world;
+    List<Hint> sent = new ArrayList<>();
+    World world = creator.world;
     var announcer =
         new Announcer(
-            "maker", world.catalog, () -> ClusterView.without(null), world.clock, told::add);
+            "creator", world.catalog, () -> ClusterView.without(null), world.clock, sent::add);
     Instant now = here.clock.instant();
     for (int lane = 1; lane <= 11 * Hint.MOST_DUE; lane++) {
       announcer.hint(Partition.of(now), lane, now.plusMillis(lane));
@@ -194,9 +194,9 @@ class HintsTest {
     announcer.announceOnce();
     announcer.announceOnce();
 
-    assertThat(told).hasSize(10).allMatch(hint -> hint.due().size() == Hint.MOST_DUE);
-    assertThat(told).filteredOn(hint -> !hint.news().isEmpty()).hasSize(1);
-    assertThat(told.stream().flatMap(hint -> hint.due().stream()).map(Hint.Due::lane))
+    assertThat(sent).hasSize(10).allMatch(hint -> hint.due().size() == Hint.MOST_DUE);
+    assertThat(sent).filteredOn(hint -> !hint.news().isEmpty()).hasSize(1);
+    assertThat(sent.stream().flatMap(hint -> hint.due().stream()).map(Hint.Due::lane))
         .doesNotHaveDuplicates()
         .allMatch(lane -> lane <= 10 * Hint.MOST_DUE);
   }
@@ -206,22 +206,22 @@ class HintsTest {
     Instant then = here.clock.instant().minus(Duration.ofDays(3));
     Partition old = Partition.of(then);
     int lane = oldTask(then);
-    runner.world.sweep(); // so that a full one is not the next anyway
+    owner.world.sweep(); // so that a full one is not the next anyway
     here.sql(
         "UPDATE carillon.task SET state = 'PENDING', ready_at = now() WHERE partition = '%s'"
             .formatted(old.day()));
 
-    maker.world.agenda.note(old, lane, here.clock.instant());
-    maker.world.sweep();
-    runner.world.memory.sweep().sweepWithoutHints();
-    runner.world.sweep();
-    runner.world.sweep();
+    creator.world.agenda.note(old, lane, here.clock.instant());
+    creator.world.sweep();
+    owner.world.memory.sweep().sweepWithoutHints();
+    owner.world.sweep();
+    owner.world.sweep();
 
-    assertThat(maker.world.agenda.takeDue(here.clock.instant(), each -> each == lane))
+    assertThat(creator.world.agenda.takeDue(here.clock.instant(), each -> each == lane))
         .as("what this node will help with")
         .extracting(Agenda.Entry::partition)
         .containsExactly(old);
-    assertThat(runner.world.agenda.takeDue(here.clock.instant(), each -> each == lane))
+    assertThat(owner.world.agenda.takeDue(here.clock.instant(), each -> each == lane))
         .as("what its own node has found")
         .extracting(Agenda.Entry::partition)
         .containsExactly(old);
@@ -232,29 +232,29 @@ class HintsTest {
     Instant nextWeek = here.clock.instant().plus(Duration.ofDays(7));
     TaskId first = here.create(World.task("t", HTTP, nextWeek));
     TaskId second = here.create(World.task("t", HTTP, nextWeek));
-    maker.world.catalog.refresh();
-    runner.world.catalog.refresh();
+    creator.world.catalog.refresh();
+    owner.world.catalog.refresh();
 
     runNow(first);
-    runner.hear();
-    assertThat(dueAt(runner)).as("not known to be open").isEmpty();
-    runner.world.sweep();
-    assertThat(dueAt(runner)).as("found, since it is new").containsExactly(first.partition());
-    assertThat(dueAt(maker)).as("what this node will help with").containsExactly(first.partition());
+    owner.receive();
+    assertThat(dueAt(owner)).as("not known to be open").isEmpty();
+    owner.world.sweep();
+    assertThat(dueAt(owner)).as("found, since it is new").containsExactly(first.partition());
+    assertThat(dueAt(creator)).as("what this node will help with").containsExactly(first.partition());
     here.cancel(first);
 
     runNow(second);
-    runner.hear();
-    assertThat(dueAt(runner)).as("without a sweep").containsExactly(second.partition());
-    assertThat(dueAt(maker))
+    owner.receive();
+    assertThat(dueAt(owner)).as("without a sweep").containsExactly(second.partition());
+    assertThat(dueAt(creator))
         .as("what this node will help with")
         .containsExactly(second.partition());
   }
 
   private void runNow(TaskId id) {
-    maker.world.db.inTransaction(
-        tx -> maker.world.tasks.runNow(tx, World.TENANT, id, "test", null));
-    maker.announcer.announceOnce();
+    creator.world.db.inTransaction(
+        tx -> creator.world.tasks.runNow(tx, World.TENANT, id, "test", null));
+    creator.announcer.announceOnce();
   }
 
   private static List<Partition> dueAt(Node node) {
@@ -268,8 +268,8 @@ class HintsTest {
     Partition partition = Partition.of(then);
     here.partitions.ensure(partition);
     here.cancel(here.create(World.task("t", HTTP)));
-    maker.world.catalog.refresh();
-    runner.world.catalog.refresh();
+    creator.world.catalog.refresh();
+    owner.world.catalog.refresh();
     int lane = Integer.parseInt(here.value("SELECT id FROM carillon.lane"));
     here.sql(
         """
@@ -288,27 +288,27 @@ class HintsTest {
 
     assertThatThrownBy(
             () -> {
-              runner.hear();
-              runner.hear();
+              owner.receive();
+              owner.receive();
             })
         .isInstanceOf(StoreException.class);
-    runner.hear();
+    owner.receive();
 
-    assertThat(runner.heard).containsExactly(Hint.News.values());
-    maker.announcer.announce(Hint.News.MEMBERS);
-    maker.announcer.announceOnce();
-    runner.hear();
-    assertThat(runner.heard).endsWith(Hint.News.MEMBERS);
+    assertThat(owner.received).containsExactly(Hint.News.values());
+    creator.announcer.announce(Hint.News.MEMBERS);
+    creator.announcer.announceOnce();
+    owner.receive();
+    assertThat(owner.received).endsWith(Hint.News.MEMBERS);
   }
 
   @Test
   void a_lost_hint_costs_a_sweep_and_nothing_else() {
-    TaskId id = maker.world.create(World.task("t", HTTP)); // no hint is sent
-    assertThat(runner.world.agenda.earliest(_ -> true)).isNull();
+    TaskId id = creator.world.create(World.task("t", HTTP)); // no hint is sent
+    assertThat(owner.world.agenda.earliest(_ -> true)).isNull();
 
-    runner.world.sweep();
+    owner.world.sweep();
 
-    assertThat(runner.world.agenda.earliest(_ -> true)).isNotNull();
+    assertThat(owner.world.agenda.earliest(_ -> true)).isNotNull();
     assertThat(here.state(id)).isEqualTo(TaskState.PENDING);
   }
 
@@ -318,16 +318,16 @@ class HintsTest {
     here.sql("NOTIFY carillon, 'x||18262,1,0'"); // a partition that is not there
     String today = String.valueOf(Partition.of(here.clock.instant()).day().toEpochDay());
     here.sql("NOTIFY carillon, 'x||%s,4711,0'".formatted(today)); // a lane that is not there
-    maker.announcer.announce(Hint.News.SHARDS);
-    maker.announcer.announceOnce();
+    creator.announcer.announce(Hint.News.SHARDS);
+    creator.announcer.announceOnce();
 
     await()
         .until(
             () -> {
-              runner.hear();
-              return runner.heard.contains(Hint.News.SHARDS);
+              owner.receive();
+              return owner.received.contains(Hint.News.SHARDS);
             });
 
-    assertThat(runner.world.agenda.earliest(_ -> true)).isNull();
+    assertThat(owner.world.agenda.earliest(_ -> true)).isNull();
   }
 }

@@ -326,9 +326,9 @@ class PublishingTest {
     ClaimedTask sent = publishedAs(1);
     Map<String, String> headers =
         MessageHeaders.of(sent, MessageHeaders.body(sent), world.clock.instant());
-    Lease told = ClaimToken.parse(String.valueOf(headers.get("Carillon-Token"))).orElseThrow();
+    Lease received = ClaimToken.parse(String.valueOf(headers.get("Carillon-Token"))).orElseThrow();
 
-    assertThat(report(id, told)).containsExactly(true);
+    assertThat(report(id, received)).containsExactly(true);
     TaskView reported = world.find(id);
     broker.end(CONFIRMED);
     nothingInFlight();

@@ -10,11 +10,11 @@ import org.junit.jupiter.api.Test;
 
 class SeatsTest {
 
-  private final AtomicInteger told = new AtomicInteger();
+  private final AtomicInteger raised = new AtomicInteger();
 
   private Seats seats(int all, int saveBacklog, int minBatch) {
     Signal freed = new Signal();
-    freed.add(told::incrementAndGet);
+    freed.add(raised::incrementAndGet);
     return new Seats(all, saveBacklog, minBatch, freed);
   }
 
@@ -27,7 +27,7 @@ class SeatsTest {
     seats.tried();
 
     assertThat(seats.free()).isEqualTo(1);
-    assertThat(told).hasValue(1);
+    assertThat(raised).hasValue(1);
     assertThat(seats.running()).isEqualTo(1);
     assertThat(seats.waitingToBeSaved()).isEqualTo(1);
     assertThat(seats.awaitEmpty(Duration.ofMillis(1))).isFalse();
@@ -42,7 +42,7 @@ class SeatsTest {
     seats.take(2);
     seats.tried();
     seats.tried();
-    int before = told.get();
+    int before = raised.get();
 
     assertThat(seats.free()).isZero();
     assertThat(seats.taken()).isEqualTo(2);
@@ -50,7 +50,7 @@ class SeatsTest {
 
     seats.giveBack(3);
     assertThat(seats.free()).isEqualTo(2); // whatever the save backlog is
-    assertThat(told).hasValue(before + 1);
+    assertThat(raised).hasValue(before + 1);
     seats.giveBack(1);
     assertThat(seats.awaitEmpty(Duration.ZERO)).isTrue();
     assertThat(seats.free()).isEqualTo(2);
@@ -62,13 +62,13 @@ class SeatsTest {
     seats.take(4);
 
     seats.tried(); // one, after none
-    assertThat(told).hasValue(1);
+    assertThat(raised).hasValue(1);
     seats.tried();
-    assertThat(told).hasValue(1);
+    assertThat(raised).hasValue(1);
     assertThat(seats.hasMinBatch()).isFalse();
     seats.tried();
 
-    assertThat(told).hasValue(2);
+    assertThat(raised).hasValue(2);
     assertThat(seats.hasMinBatch()).isTrue();
   }
 
@@ -80,11 +80,11 @@ class SeatsTest {
     seats.tried();
     seats.tried();
     assertThat(seats.free()).isZero();
-    assertThat(told).hasValue(0);
+    assertThat(raised).hasValue(0);
     seats.giveBack(2);
 
     assertThat(seats.free()).isEqualTo(2);
-    assertThat(told).hasValue(1);
+    assertThat(raised).hasValue(1);
   }
 
   @Test
@@ -92,13 +92,13 @@ class SeatsTest {
     for (int round = 0; round < 2_000; round++) {
       Seats seats = seats(2, 2, 2);
       seats.take(2);
-      told.set(0);
+      raised.set(0);
 
       Thread other = Thread.startVirtualThread(seats::tried);
       seats.tried();
       other.join();
 
-      assertThat(told).hasValue(2); // the first after none, and the one that makes two
+      assertThat(raised).hasValue(2); // the first after none, and the one that makes two
     }
   }
 }

@@ -11,21 +11,21 @@ class TimelineTest {
 
   private final Signal replaced = new Signal();
   private final Timeline timeline = new Timeline(replaced);
-  private final AtomicInteger told = new AtomicInteger();
+  private final AtomicInteger raised = new AtomicInteger();
 
   @BeforeEach
   void listen() {
-    replaced.add(told::incrementAndGet);
+    replaced.add(raised::incrementAndGet);
   }
 
   @Test
   void a_later_timeline_raises_the_signal_and_the_first_does_not() {
     timeline.saw("00000001");
-    assertThat(told).hasValue(0);
+    assertThat(raised).hasValue(0);
 
     timeline.saw("00000002");
     timeline.saw("00000002");
-    assertThat(told).hasValue(1);
+    assertThat(raised).hasValue(1);
   }
 
   @Test
@@ -35,7 +35,7 @@ class TimelineTest {
     timeline.saw("0000000A");
 
     assertThat(timeline.number()).isEqualTo(10);
-    assertThat(told).hasValue(0);
+    assertThat(raised).hasValue(0);
   }
 
   @Test
@@ -44,6 +44,6 @@ class TimelineTest {
     timeline.saw("0");
 
     assertThat(timeline.number()).isEqualTo(3);
-    assertThat(told).hasValue(0);
+    assertThat(raised).hasValue(0);
   }
 }

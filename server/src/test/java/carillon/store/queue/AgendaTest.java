@@ -77,8 +77,8 @@ class AgendaTest {
    * Owns lane 7, and is late with everything that is due. Lane 9 is for workers. Misses partitions
    * before yesterday.
    */
-  private static final class Neighbour implements Agenda.Peers {
-    private final List<Integer> told = new ArrayList<>();
+  private static final class Peer implements Agenda.Peers {
+    private final List<Integer> hinted = new ArrayList<>();
 
     @Override
     public boolean own(int lane) {
@@ -102,42 +102,42 @@ class AgendaTest {
 
     @Override
     public void hint(Partition partition, int lane, Instant readyAt) {
-      told.add(lane);
+      hinted.add(lane);
     }
   }
 
   @Test
   void an_entry_of_a_peers_lane_is_hinted_and_not_kept() {
-    Neighbour neighbour = new Neighbour();
-    agenda.shareWith(neighbour);
+    Peer peer = new Peer();
+    agenda.shareWith(peer);
 
     agenda.note(TODAY, 7, NOW);
     agenda.note(TODAY, 8, NOW);
 
-    assertThat(neighbour.told).containsExactly(7);
+    assertThat(peer.hinted).containsExactly(7);
     assertThat(agenda.takeDue(NOW, _ -> true)).containsExactly(new Agenda.Entry(TODAY, 8, NOW));
   }
 
   @Test
   void an_entry_for_workers_is_hinted_and_kept() {
-    Neighbour neighbour = new Neighbour();
-    agenda.shareWith(neighbour);
+    Peer peer = new Peer();
+    agenda.shareWith(peer);
 
     agenda.note(TODAY, 9, NOW);
 
-    assertThat(neighbour.told).containsExactly(9);
+    assertThat(peer.hinted).containsExactly(9);
     assertThat(agenda.earliest(_ -> true)).isEqualTo(NOW);
   }
 
   @Test
   void an_entry_that_a_peer_may_miss_is_kept_until_a_sweep_finds_it_gone() {
-    Neighbour neighbour = new Neighbour();
-    agenda.shareWith(neighbour);
+    Peer peer = new Peer();
+    agenda.shareWith(peer);
 
     agenda.note(LONG_AGO, 7, NOW.plusSeconds(30));
     agenda.swept(LONG_AGO, List.of(new Agenda.Entry(LONG_AGO, 7, NOW.plusSeconds(30))));
 
-    assertThat(neighbour.told).containsExactly(7);
+    assertThat(peer.hinted).containsExactly(7);
     assertThat(agenda.partitionsDueBy(NOW.plusSeconds(29))).isEmpty();
     assertThat(agenda.partitionsDueBy(NOW.plusSeconds(30)))
         .as("swept every time from then on")
@@ -148,7 +148,7 @@ class AgendaTest {
 
   @Test
   void a_swept_head_of_a_peers_lane_is_not_kept() {
-    agenda.shareWith(new Neighbour());
+    agenda.shareWith(new Peer());
 
     agenda.swept(LONG_AGO, List.of(new Agenda.Entry(LONG_AGO, 7, NOW.plusSeconds(30))));
 
@@ -157,7 +157,7 @@ class AgendaTest {
 
   @Test
   void a_sweep_keeps_only_late_heads_of_peers_lanes() {
-    agenda.shareWith(new Neighbour());
+    agenda.shareWith(new Peer());
     agenda.found(TODAY, 7, NOW.minusSeconds(9));
 
     agenda.swept(TODAY, List.of(new Agenda.Entry(TODAY, 7, NOW.minusSeconds(2))));
@@ -170,7 +170,7 @@ class AgendaTest {
 
   @Test
   void entries_of_own_lanes_survive_a_sweep_that_has_not_seen_them() {
-    agenda.shareWith(new Neighbour());
+    agenda.shareWith(new Peer());
     agenda.note(TODAY, 8, NOW);
 
     agenda.swept(TODAY, List.of());

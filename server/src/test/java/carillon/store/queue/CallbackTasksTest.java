@@ -128,7 +128,7 @@ class CallbackTasksTest {
     return world.tasks.list(tenant, filter, 1_000, null, true).items().reversed();
   }
 
-  private static JsonNode told(TaskView callback) {
+  private static JsonNode payload(TaskView callback) {
     return Json.MAPPER.readTree(String.valueOf(callback.payload()));
   }
 
@@ -155,10 +155,10 @@ class CallbackTasksTest {
     assertThat(callback.target()).isEqualTo(DONE);
     assertThat(callback.retry()).isNull();
     TaskView task = world.find(id);
-    JsonNode told = told(callback);
-    assertThat(told.get("event").asString()).isEqualTo("task.completed");
-    assertThat(told.get("at").asString()).isEqualTo(told.at("/task/finishedAt").asString());
-    assertThat(told.get("task"))
+    JsonNode payload = payload(callback);
+    assertThat(payload.get("event").asString()).isEqualTo("task.completed");
+    assertThat(payload.get("at").asString()).isEqualTo(payload.at("/task/finishedAt").asString());
+    assertThat(payload.get("task"))
         .isEqualTo(
             Json.MAPPER.readTree(
                 """
@@ -183,13 +183,13 @@ class CallbackTasksTest {
     assertThat(callbacks())
         .singleElement()
         .satisfies(callback -> assertThat(callback.target()).isEqualTo(DIED));
-    JsonNode told = told(callbacks().getFirst());
-    assertThat(told.get("event").asString()).isEqualTo("task.dead");
-    assertThat(told.at("/task/id").asString()).isEqualTo(id.toString());
-    assertThat(told.at("/task/status").asString()).isEqualTo("DEAD");
-    assertThat(told.at("/task/error").asString()).isEqualTo("404 Not Found");
-    assertThat(told.at("/task/failure").asString()).isEqualTo("status");
-    assertThat(told.at("/task/output").asString()).isEqualTo("what?");
+    JsonNode payload = payload(callbacks().getFirst());
+    assertThat(payload.get("event").asString()).isEqualTo("task.dead");
+    assertThat(payload.at("/task/id").asString()).isEqualTo(id.toString());
+    assertThat(payload.at("/task/status").asString()).isEqualTo("DEAD");
+    assertThat(payload.at("/task/error").asString()).isEqualTo("404 Not Found");
+    assertThat(payload.at("/task/failure").asString()).isEqualTo("status");
+    assertThat(payload.at("/task/output").asString()).isEqualTo("what?");
   }
 
   @Test
@@ -231,7 +231,7 @@ class CallbackTasksTest {
     assertThat(accepted).isTrue();
     assertThat(again).as("a second report").isFalse();
     assertThat(callbacks()).extracting(TaskView::key).containsExactly(id.toString());
-    assertThat(told(callbacks().getFirst()).at("/task/status").asString()).isEqualTo(kind.name());
+    assertThat(payload(callbacks().getFirst()).at("/task/status").asString()).isEqualTo(kind.name());
   }
 
   private List<ClaimedTask> claimForWorker(int tasks) {

@@ -239,14 +239,14 @@ class CompletionsTest {
     TaskId keyed = first();
     world.sql("UPDATE carillon.task SET concurrency_key = 'k' WHERE id = '" + keyed + "'");
     List<ClaimedTask> claimed = claim(TASKS);
-    TaskId told = claimed.get(1).id();
+    TaskId withCallback = claimed.get(1).id();
     world.sql(
         """
         UPDATE carillon.task
         SET on_complete = '{"http": {"url": "https://example.com/done", "method": "POST"}}'
         WHERE id = '%s'
         """
-            .formatted(told));
+            .formatted(withCallback));
     assertThat(world.value("SELECT count(*) FROM carillon.running_key")).isEqualTo("1");
     List<ClaimEnding> endings = new ArrayList<>();
     for (int i = 0; i < TASKS; i++) {
