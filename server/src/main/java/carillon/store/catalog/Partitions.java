@@ -4,7 +4,6 @@ import carillon.model.Partition;
 import carillon.model.task.DayRange;
 import carillon.store.db.Column;
 import carillon.store.db.Db;
-import carillon.store.db.Sql;
 import carillon.store.db.StoreException;
 import carillon.store.db.Tx;
 import java.time.Instant;
@@ -128,12 +127,12 @@ public final class Partitions {
   }
 
   /**
-   * This many partitions may exist only because something was restored to them: an archive can have
-   * a task of every day of many years.
+   * Partitions that may exist only for restored tasks: an archive can have a task of every day of
+   * many years.
    */
-  static final int MOST_RESTORED = 100;
+  static final int MAX_RESTORED = 100;
 
-  /** More partitions would have to be created than may be. */
+  /** Too many partitions would have to be created. */
   public static final class TooManyRestored extends RuntimeException {
 
     private static final long serialVersionUID = 1L;
@@ -195,7 +194,7 @@ public final class Partitions {
                 Column.dates(wanted, Partition::day))
             .getFirst();
     int missing = wanted.size() - counts.there();
-    long left = Math.max(0, MOST_RESTORED - counts.restored());
+    long left = Math.max(0, MAX_RESTORED - counts.restored());
     if (missing > left) {
       throw new TooManyRestored(missing, left);
     }
@@ -211,7 +210,7 @@ public final class Partitions {
       ORDER BY day
       """;
 
-  /** The partitions in which something may be due by then. */
+  /** The partitions with tasks that may be due by then. */
   public List<Partition> open(Instant by) {
     return db.autoCommit(
         tx -> tx.query(OPEN, row -> new Partition(row.getObject("day", LocalDate.class)), by));
@@ -225,7 +224,7 @@ public final class Partitions {
       ORDER BY day
       """;
 
-  /** How many partitions are read between two times that locks are given back. */
+  /** How many partitions are read before their locks are released. */
   private static final int GROUP = 16;
 
   /** All partitions, earliest first, in groups for {@link Tx#readUnlocking}. */
@@ -317,104 +316,8 @@ public final class Partitions {
     tx.update(OPEN_EARLIER, readyAt, partition, readyAt);
   }
 
-  private static final String OLD =
-      """
-      /* Partitions.old */
-      SELECT day
-      FROM carillon.partition
-      WHERE coalesce(last_day, day) < ?
-      ORDER BY day
-      LIMIT 100
-      """;
-
-  // Queries on all partitions queue behind a session that waits for the parent's lock, so none
-  // waits for it long.
-  private static final String NO_WAITING =
-      """
-      /* Partitions.noWaiting */
-      SET LOCAL lock_timeout = '100ms'
-      """;
-
-  private static final String LOCK =
-      """
-      /* Partitions.lock */
-      LOCK TABLE carillon.task_{partition} IN ACCESS EXCLUSIVE MODE
-      """;
-
-  private static final String IN_USE =
-      """
-      /* Partitions.inUse */
-      SELECT EXISTS (SELECT FROM carillon.task_{partition} WHERE ready_at IS NOT NULL)
-          OR EXISTS (SELECT FROM carillon.claim WHERE partition = ?)
-          OR EXISTS (SELECT FROM carillon.dead_letter WHERE partition = ?) AS in_use
-      """;
-
-  private static final String DROP =
-      """
-      /* Partitions.drop */
-      DROP TABLE carillon.task_{partition}, carillon.attempt_{partition}, carillon.transition_{partition}
-      """;
-
-  private static final String FORGET =
-      """
-      /* Partitions.forget */
-      DELETE FROM carillon.partition
-      WHERE day = ?
-      """;
-
   /** Drops old partitions without waiting, running or dead tasks; returns how many. */
   public int dropBefore(Partition oldest) {
-    List<Partition> old =
-        db.inTransaction(
-            tx ->
-                tx.query(OLD, row -> new Partition(row.getObject("day", LocalDate.class)), oldest));
-    int dropped = 0;
-    for (Partition partition : old) {
-      dropped += isUnused(partition) && tryDrop(partition) ? 1 : 0;
-    }
-    return dropped;
-  }
-
-  /** Asked without a lock first: most old partitions that are in use stay so for long. */
-  private boolean isUnused(Partition partition) {
-    return db.inTransaction(tx -> !isInUse(tx, partition));
-  }
-
-  private static boolean isInUse(Tx tx, Partition partition) {
-    return tx.query(
-            Sql.forPartition(IN_USE, partition),
-            row -> row.getBoolean("in_use"),
-            partition,
-            partition)
-        .getFirst();
-  }
-
-  private boolean tryDrop(Partition partition) {
-    try {
-      return db.inTransaction(tx -> drop(tx, partition));
-    } catch (StoreException e) {
-      if (e.isBusy()) {
-        return false; // next time
-      }
-      throw e;
-    }
-  }
-
-  private boolean drop(Tx tx, Partition partition) {
-    tx.update(NO_WAITING);
-    if (tx.update(FORGET, partition) == 0) {
-      return false; // another node was faster
-    }
-    tx.update(Sql.forPartition(LOCK, partition));
-    if (isInUse(tx, partition)) {
-      throw new StoreException("partition " + partition.suffix() + " came into use again");
-    }
-    tx.update(Sql.forPartition(DROP, partition));
-    tx.afterCommit(
-        () -> {
-          known.remove(partition);
-          Sql.forgetPartition(partition);
-        });
-    return true;
+    return new OldPartitions(db, known::remove).dropBefore(oldest);
   }
 }
