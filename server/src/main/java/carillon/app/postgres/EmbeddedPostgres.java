@@ -10,7 +10,6 @@ import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.security.SecureRandom;
@@ -18,7 +17,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.BooleanSupplier;
-import org.jspecify.annotations.Nullable;
 
 /**
  * A real PostgreSQL in the data directory, for installations without their own: durable, on
@@ -44,9 +42,6 @@ public final class EmbeddedPostgres implements AutoCloseable {
    * The free port may be taken meanwhile, and processes of a killed server may live for a moment.
    */
   private static final int START_TRIES = 3;
-
-  /** Larger than any process id. */
-  private static final int NO_PROCESS = Integer.MAX_VALUE;
 
   /**
    * Durable at any price: the API's 202 depends on the first three lines. Client errors are left to
@@ -75,6 +70,7 @@ public final class EmbeddedPostgres implements AutoCloseable {
   private final DirectoryLock lock;
   private final Path home;
   private final Path cluster;
+  private final PidFile pidFile;
   private final Path log;
   private final UnprivilegedUser runner;
   private final String password;
@@ -87,6 +83,7 @@ public final class EmbeddedPostgres implements AutoCloseable {
     this.lock = lock;
     this.home = home;
     this.cluster = dataDir.resolve("postgres");
+    this.pidFile = new PidFile(cluster);
     this.log = cluster.resolve("server.log");
     this.runner = UnprivilegedUser.forCluster(cluster);
     this.password = password(dataDir.resolve("postgres-password"));
@@ -135,11 +132,11 @@ public final class EmbeddedPostgres implements AutoCloseable {
   /** Restarts the server on the same port if it has died; returns whether it had. */
   public synchronized boolean revive() {
     try {
-      long pid = pid();
-      if (closed || (pid != 0 && isOurs(pid))) {
+      long pid = pidFile.pid();
+      if (closed || (pid != 0 && pidFile.isOurs(pid))) {
         return false;
       }
-      disownPidFile();
+      pidFile.disown();
       configure();
       return isStarted();
     } catch (IOException e) {
@@ -184,7 +181,7 @@ public final class EmbeddedPostgres implements AutoCloseable {
     return Files.readString(file).strip();
   }
 
-  /** Under another name first: a directory called {@code postgres} is a complete database. */
+  /** Creates it under another name first: a directory {@code postgres} is always complete. */
   private void create() throws IOException, InterruptedException {
     if (Files.exists(cluster)) {
       return;
@@ -195,7 +192,7 @@ public final class EmbeddedPostgres implements AutoCloseable {
     runner.give(draft);
     Path secret =
         draft.resolveSibling(
-            "postgres-password.new"); // a copy, because it may have to be another user's
+            "postgres-password.new"); // a copy, because another user may have to own it
     PrivateFiles.write(secret, password(superuserPassword));
     runner.give(secret);
     try {
@@ -260,7 +257,7 @@ public final class EmbeddedPostgres implements AutoCloseable {
 
   /**
    * pg_ctl puts the server into its own session: Ctrl-C in the terminal stops only Carillon, which
-   * then stop it in order.
+   * then stops the server.
    */
   private boolean isStarted() throws IOException, InterruptedException {
     Process control =
@@ -272,104 +269,28 @@ public final class EmbeddedPostgres implements AutoCloseable {
             "--pgdata=" + cluster,
             "--log=" + log);
     // pg_ctl would poll ten times a second; polling more often makes the start faster.
-    await(START_TIMEOUT, () -> isReady() || !control.isAlive());
-    return isReady();
+    await(START_TIMEOUT, () -> pidFile.isReady() || !control.isAlive());
+    return pidFile.isReady();
   }
 
   /** Stops the server if it runs, even if another process started it. */
   private void stop() throws IOException, InterruptedException {
-    long pid = pid();
+    long pid = pidFile.pid();
     if (pid == 0) {
       return;
     }
-    if (isOurs(pid)) {
+    if (pidFile.isOurs(pid)) {
       signal("fast");
-      if (!await(STOP_TIMEOUT, () -> !isRunning(pid))) {
-        signal("immediate"); // as a crash would: the next start replays the log
-        await(STOP_TIMEOUT, () -> !isRunning(pid));
+      if (!await(STOP_TIMEOUT, () -> !pidFile.isRunning(pid))) {
+        signal("immediate"); // like a crash: the next start replays the WAL
+        await(STOP_TIMEOUT, () -> !pidFile.isRunning(pid));
       }
     }
-    disownPidFile();
+    pidFile.disown();
   }
 
   private void signal(String mode) throws IOException, InterruptedException {
     program("pg_ctl", "stop", "--no-wait", "--mode=" + mode, "--pgdata=" + cluster).waitFor();
-  }
-
-  /**
-   * Clears the process id in a pid file that outlived its server: it may now be another process's,
-   * which PostgreSQL would take for a running server. The file is not deleted: its other lines let
-   * PostgreSQL see whether processes of the dead server still use the shared memory.
-   */
-  private void disownPidFile() throws IOException {
-    List<String> lines = pidFileLines();
-    if (!lines.isEmpty()) {
-      lines.set(0, Integer.toString(NO_PROCESS));
-      Files.write(pidFile(), lines);
-    }
-  }
-
-  private Path pidFile() {
-    return cluster.resolve("postmaster.pid");
-  }
-
-  private List<String> pidFileLines() {
-    try {
-      return new ArrayList<>(Files.readAllLines(pidFile()));
-    } catch (NoSuchFileException _) {
-      return List.of();
-    } catch (IOException e) {
-      throw new CommandFailed("cannot read " + pidFile() + ": " + CommandFailed.reason(e));
-    }
-  }
-
-  /** The process in the pid file; 0 if there is none. */
-  private long pid() {
-    return pid(pidFileLines());
-  }
-
-  private static long pid(List<String> lines) {
-    try {
-      return lines.isEmpty() ? 0 : Long.parseLong(lines.getFirst().strip());
-    } catch (NumberFormatException _) {
-      return NO_PROCESS;
-    }
-  }
-
-  /** The eighth line of the pid file is the server's own word. */
-  private boolean isReady() {
-    List<String> lines = pidFileLines();
-    // Of one reading: the server may replace a file that outlived another at any moment.
-    return lines.size() >= 8 && lines.get(7).strip().equals("ready") && pid(lines) != NO_PROCESS;
-  }
-
-  /** Checks the pid file first: the process may stay as a zombie. */
-  private boolean isRunning(long pid) {
-    return Files.exists(pidFile())
-        && ProcessHandle.of(pid).map(ProcessHandle::isAlive).orElse(false);
-  }
-
-  /** Whether the process is the server of this directory, not a later one with the same pid. */
-  private boolean isOurs(long pid) throws IOException {
-    ProcessHandle process = ProcessHandle.of(pid).orElse(null);
-    if (process == null) {
-      return false;
-    }
-    Path workingDirectory = Path.of("/proc", Long.toString(pid), "cwd");
-    if (Files.exists(workingDirectory)) {
-      return isPostgres(process.info().command().orElse(null))
-          && Files.isSameFile(workingDirectory, cluster);
-    }
-    return process
-        .info()
-        .commandLine()
-        .filter(line -> line.contains(cluster.toString()))
-        .isPresent();
-  }
-
-  /** Its binary may have been removed under it, which the system then adds to the name. */
-  private static boolean isPostgres(@Nullable String command) {
-    return command != null && command.replace(" (deleted)", "").endsWith("/postgres");
   }
 
   private Process program(String name, String... arguments) throws IOException {
@@ -391,7 +312,7 @@ public final class EmbeddedPostgres implements AutoCloseable {
     }
   }
 
-  /** True as soon as the condition holds; false if it did not in time. */
+  /** Waits for the condition; false after the timeout. */
   private static boolean await(Duration timeout, BooleanSupplier condition)
       throws InterruptedException {
     long end = System.nanoTime() + timeout.toNanos();
