@@ -226,7 +226,9 @@ class FeedTest {
                 tx, World.TENANT, Collections.nCopies(Feed.MAX_PER_TENANT + 50, task)));
     feed.feedOnce();
 
-    assertThat(events()).hasSize(Feed.MAX_PER_TENANT + 1).endsWith("t: null PENDING 0", "skipped 50");
+    assertThat(events())
+        .hasSize(Feed.MAX_PER_TENANT + 1)
+        .endsWith("t: null PENDING 0", "skipped 50");
   }
 
   @Test

@@ -240,7 +240,9 @@ class HintsTest {
     assertThat(dueAt(owner)).as("not known to be open").isEmpty();
     owner.world.sweep();
     assertThat(dueAt(owner)).as("found, since it is new").containsExactly(first.partition());
-    assertThat(dueAt(creator)).as("what this node will help with").containsExactly(first.partition());
+    assertThat(dueAt(creator))
+        .as("what this node will help with")
+        .containsExactly(first.partition());
     here.cancel(first);
 
     runNow(second);

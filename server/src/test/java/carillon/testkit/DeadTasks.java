@@ -10,9 +10,10 @@ public final class DeadTasks {
   private DeadTasks() {}
 
   /**
-   * Inserts dead tasks of the types {@code t0} to {@code t3} in this many groups. Every second group
-   * has a status (500, 502, ...) and an output, {@code {"reason": "No rate for 42"}}; the others
-   * could not connect. The oldest died an hour ago, each a millisecond after the previous one.
+   * Inserts dead tasks of the types {@code t0} to {@code t3} in this many groups. Every second
+   * group has a status (500, 502, ...) and an output, {@code {"reason": "No rate for 42"}}; the
+   * others could not connect. The oldest died an hour ago, each a millisecond after the previous
+   * one.
    */
   public static void fill(World world, int letters, int kinds) {
     for (int type = 0; type < 4; type++) { // so that there are lanes

@@ -71,8 +71,7 @@ final class PidFile {
 
   /** Checks the pid file first: the process may stay as a zombie. */
   boolean isRunning(long pid) {
-    return Files.exists(file)
-        && ProcessHandle.of(pid).map(ProcessHandle::isAlive).orElse(false);
+    return Files.exists(file) && ProcessHandle.of(pid).map(ProcessHandle::isAlive).orElse(false);
   }
 
   /** Whether the process is the server of this directory, not a later one with the same pid. */

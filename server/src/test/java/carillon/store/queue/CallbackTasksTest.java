@@ -231,7 +231,8 @@ class CallbackTasksTest {
     assertThat(accepted).isTrue();
     assertThat(again).as("a second report").isFalse();
     assertThat(callbacks()).extracting(TaskView::key).containsExactly(id.toString());
-    assertThat(payload(callbacks().getFirst()).at("/task/status").asString()).isEqualTo(kind.name());
+    assertThat(payload(callbacks().getFirst()).at("/task/status").asString())
+        .isEqualTo(kind.name());
   }
 
   private List<ClaimedTask> claimForWorker(int tasks) {
