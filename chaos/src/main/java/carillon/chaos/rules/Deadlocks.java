@@ -20,7 +20,7 @@ public final class Deadlocks {
 
   private static final String REAPER = "Claims."; // and who retires a claim with its last report
   private static final Set<String> LOCKING_CLAIMS =
-      Set.of("Outcomes.retire", "PullQueue.checkSooner");
+      Set.of("Outcomes.retire", "LeaseRenewals.checkSooner");
 
   /** Statements of the harness, which lock in any order. */
   private static final String HARNESS = "Faults.";

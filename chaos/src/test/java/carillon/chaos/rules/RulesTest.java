@@ -126,8 +126,8 @@ class RulesTest {
     "Outcomes.finish, Claims.retireOver", // the reaper has the claim, a report its tasks
     "Outcomes.finish, Outcomes.retire",
     "Claims.held, Claims.retireOver",
-    "PullQueue.renew, Claims.lock",
-    "Outcomes.finish, PullQueue.checkSooner",
+    "LeaseRenewals.renew, Claims.lock",
+    "Outcomes.finish, LeaseRenewals.checkSooner",
     "Claims.stillLapsed, WorkQueue.claimDue"
   })
   void the_reaper_and_a_holder_never_wait_for_each_other(String one, String other) {

@@ -9,7 +9,6 @@ import carillon.model.task.FailureKind;
 import carillon.model.task.Lane;
 import carillon.model.task.Lease;
 import carillon.model.task.Outcome;
-import carillon.model.task.TaskType;
 import carillon.store.catalog.Catalog;
 import carillon.store.db.Column;
 import carillon.store.db.DbClock;
@@ -180,7 +179,7 @@ public final class PullQueue {
       """;
 
   /** Only existing partitions: an id from a client can name any day. */
-  private static <T> Map<Partition, List<T>> byPartition(
+  static <T> Map<Partition, List<T>> byPartition(
       Tx tx, List<T> items, Function<T, TaskId> id) {
     Map<Partition, List<T>> byPartition = new TreeMap<>();
     for (T item : items) {
@@ -350,40 +349,6 @@ public final class PullQueue {
    */
   public record RenewResult(Renewed renewed, @Nullable Instant leaseUntil) {}
 
-  private static final String RENEW =
-      """
-      /* PullQueue.renew */
-      UPDATE carillon.task_{partition} t
-      SET lease_until = clock_timestamp() + make_interval(secs => coalesce(
-              ?::bigint,
-              (SELECT tt.lease_timeout_ms
-               FROM carillon.lane l
-               JOIN carillon.task_type tt ON tt.tenant = l.tenant AND tt.name = l.type
-               WHERE l.id = t.lane),
-              ?::bigint) / 1000.0),
-          progress = coalesce(held.progress, t.progress)
-      FROM unnest(?::uuid[], ?::int[], ?::uuid[], ?::text[]) AS held (id, fence, claim, progress)
-      WHERE t.tenant = ?
-        AND t.id = held.id
-        AND t.state = 'RUNNING'
-        AND t.fence = held.fence
-        AND t.claim = held.claim
-        AND t.lease_until IS NOT NULL
-        AND t.lane = ANY (?)
-      RETURNING t.id, t.claim, t.lease_until, t.cancel_requested
-      """;
-
-  // The reaper must check a shortened lease sooner. It notices an extended one at the old end.
-  private static final String CHECK_SOONER =
-      """
-      /* PullQueue.checkSooner */
-      UPDATE carillon.claim c
-      SET lease_until = n.lease_until
-      FROM unnest(?::uuid[], ?::timestamptz[]) AS n (claim, lease_until)
-      WHERE c.id = n.claim
-        AND c.lease_until > n.lease_until
-      """;
-
   /**
    * Renews leases; the results are in the order of the renewals.
    *
@@ -401,54 +366,6 @@ public final class PullQueue {
         lanes.add(lane.id());
       }
     }
-    Map<TaskId, RenewResult> renewed = new HashMap<>();
-    List<Map.Entry<UUID, Instant>> ends = new ArrayList<>();
-    byPartition(tx, renewals, Renewal::id)
-        .forEach(
-            (partition, some) ->
-                renewed.putAll(renew(tx, tenant, partition, some, lanes, lease, ends)));
-    if (!ends.isEmpty()) { // after the tasks of all partitions: see the lock order in Outcomes
-      tx.update(
-          CHECK_SOONER,
-          Column.uuids(ends, Map.Entry::getKey),
-          Column.instants(ends, Map.Entry::getValue));
-    }
-    return renewals.stream()
-        .map(renewal -> renewed.getOrDefault(renewal.id(), new RenewResult(Renewed.STALE, null)))
-        .toList();
-  }
-
-  private static Map<TaskId, RenewResult> renew(
-      Tx tx,
-      TenantId tenant,
-      Partition partition,
-      List<Renewal> renewals,
-      List<Integer> lanes,
-      @Nullable Duration lease,
-      List<Map.Entry<UUID, Instant>> ends) {
-    List<Renewal> ordered = new ArrayList<>(renewals);
-    ordered.sort(Comparator.comparing(renewal -> renewal.id().value()));
-    Map<TaskId, RenewResult> renewed = new HashMap<>();
-    SortedMap<UUID, Instant> first = new TreeMap<>();
-    tx.query(
-        Sql.forPartition(RENEW, partition),
-        row -> {
-          Instant end = Sql.requiredInstant(row, "lease_until");
-          first.merge(Sql.uuid(row, "claim"), end, (a, b) -> a.isBefore(b) ? a : b);
-          return renewed.put(
-              new TaskId(Sql.uuid(row, "id")),
-              new RenewResult(
-                  row.getBoolean("cancel_requested") ? Renewed.CANCELLED : Renewed.RENEWED, end));
-        },
-        lease,
-        TaskType.DEFAULT_LEASE,
-        Column.uuids(ordered, renewal -> renewal.id().value()),
-        Column.ints(ordered, renewal -> renewal.lease().fence()),
-        Column.uuids(ordered, renewal -> renewal.lease().claim()),
-        Column.texts(ordered, Renewal::progress),
-        tenant,
-        Column.ints(lanes, lane -> lane));
-    ends.addAll(first.entrySet());
-    return renewed;
+    return LeaseRenewals.renew(tx, tenant, renewals, lanes, lease);
   }
 }
