@@ -244,11 +244,11 @@ class OperateTest {
 
   @Test
   void a_node_that_should_be_restarted_gives_the_reason() {
-    api.notLive.set(Optional.of("the loop claimer stands still"));
+    api.notLive.set(Optional.of("loop claimer is stuck"));
     try {
       TestApi.Reply reply = api.request("GET", "/health/live").send().expect(ErrorCode.UNAVAILABLE);
 
-      assertThat(reply.body()).contains("the loop claimer stands still");
+      assertThat(reply.body()).contains("loop claimer is stuck");
     } finally {
       api.notLive.set(Optional.empty());
     }

@@ -178,7 +178,7 @@ public final class Upkeep implements AutoCloseable {
   public Optional<String> stuckFor(Duration limit) {
     return vital.stream()
         .filter(loop -> loop.isStuckFor(limit))
-        .map(loop -> "the loop " + loop.name() + " stands still")
+        .map(loop -> "loop " + loop.name() + " is stuck")
         .findFirst();
   }
 

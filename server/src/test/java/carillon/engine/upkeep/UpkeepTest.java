@@ -138,10 +138,10 @@ class UpkeepTest {
     term.set(leadership.take("node", Duration.ofMinutes(1)));
     try (Upkeep upkeep = start(Duration.ofHours(1), each -> holdUp(each, event, moves))) {
       assertThat(upkeep.stuckFor(Duration.ofMinutes(1))).isEmpty();
-      String standsStill = "the loop " + loop + " stands still";
+      String isStuck = "loop " + loop + " is stuck";
       try {
         await()
-            .until(() -> upkeep.stuckFor(Duration.ofMillis(300)).equals(Optional.of(standsStill)));
+            .until(() -> upkeep.stuckFor(Duration.ofMillis(300)).equals(Optional.of(isStuck)));
       } finally {
         moves.countDown();
       }
