@@ -17,7 +17,6 @@ import carillon.store.db.Sql;
 import carillon.store.db.Tx;
 import java.time.Instant;
 import java.util.ArrayList;
-import java.util.Collection;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -25,8 +24,6 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.UUID;
-import java.util.function.Consumer;
-import java.util.function.ToLongFunction;
 import org.jspecify.annotations.Nullable;
 
 /** Puts archived tasks of one tenant at a time back among the dead letters. */
@@ -41,7 +38,7 @@ public final class Restores {
   }
 
   /** So much of the text of tasks is held and sent at once. */
-  private static final long BYTES_AT_ONCE = 4 << 20;
+  static final long CHUNK_BYTES = 4 << 20;
 
   private record Row(ArchivedTask task, int lane) {
     UUID id() {
@@ -192,7 +189,7 @@ public final class Restores {
     List<Row> rows = new ArrayList<>();
     long bytes = 0;
     for (Planned each : prepared.planned) {
-      if (bytes > 0 && bytes + each.place().bytes() > BYTES_AT_ONCE) {
+      if (bytes > 0 && bytes + each.place().bytes() > CHUNK_BYTES) {
         letters.addAll(write(tx, prepared.tenant, rows));
         rows.clear();
         bytes = 0;
@@ -230,10 +227,7 @@ public final class Restores {
   private static List<Letter> write(Tx tx, TenantId tenant, List<Row> rows) {
     Set<UUID> inserted = new HashSet<>(insert(tx, tenant, rows));
     List<Row> restored = rows.stream().filter(row -> inserted.contains(row.id())).toList();
-    if (!restored.isEmpty()) {
-      addAttempts(tx, tenant, restored);
-      addTransitions(tx, tenant, restored);
-    }
+    RestoredHistory.insert(tx, tenant, restored.stream().map(Row::task).toList());
     return restored.stream().map(row -> letter(row.task())).toList();
   }
 
@@ -305,116 +299,7 @@ public final class Restores {
         Column.texts(letters, Letter::key));
   }
 
-  /** Something of a task's story, and whose it is. */
-  private record Told<T>(TaskId task, T value) {}
-
-  private static final String ATTEMPTS =
-      """
-      /* Restores.attempts */
-      INSERT INTO carillon.attempt (
-          tenant, task, partition, attempt, fence, leased_by, started_at, ended_at, outcome, failure, status, error, output,
-          request)
-      SELECT ?, n.*
-      FROM unnest(?::uuid[], ?::date[], ?::int[], ?::int[], ?::text[], ?::timestamptz[], ?::timestamptz[], ?::text[],
-                  ?::text[], ?::smallint[], ?::text[], ?::text[], ?::text[]) AS n
-      """;
-
-  private static void addAttempts(Tx tx, TenantId tenant, List<Row> rows) {
-    List<Told<ArchivedTask.Attempt>> told = new ArrayList<>();
-    for (Row row : rows) {
-      row.task().attempts().forEach(each -> told.add(new Told<>(row.task().id(), each)));
-    }
-    inPieces(told, each -> length(each.result()), some -> insertAttempts(tx, tenant, some));
-  }
-
-  private static long length(ArchivedTask.Result result) {
-    return length(result.error()) + length(result.output()) + length(result.request());
-  }
-
-  private static long length(@Nullable String text) {
-    return text == null ? 0 : text.length();
-  }
-
-  /** The story of one task may be longer than what is sent at once. */
-  private static <T> void inPieces(
-      List<Told<T>> told, ToLongFunction<T> length, Consumer<List<Told<T>>> write) {
-    int from = 0;
-    long bytes = 0;
-    for (int i = 0; i < told.size(); i++) {
-      long more = length.applyAsLong(told.get(i).value());
-      if (bytes > 0 && bytes + more > BYTES_AT_ONCE) {
-        write.accept(told.subList(from, i));
-        from = i;
-        bytes = 0;
-      }
-      bytes += more;
-    }
-    if (from < told.size()) {
-      write.accept(told.subList(from, told.size()));
-    }
-  }
-
-  private static void insertAttempts(
-      Tx tx, TenantId tenant, List<Told<ArchivedTask.Attempt>> told) {
-    tx.update(
-        ATTEMPTS,
-        tenant,
-        ids(told),
-        partitions(told),
-        Column.ints(told, each -> each.value().attempt()),
-        Column.ints(told, each -> each.value().fence()),
-        Column.texts(told, each -> each.value().by()),
-        Column.instants(told, each -> each.value().startedAt()),
-        Column.instants(told, each -> each.value().endedAt()),
-        Column.texts(told, each -> each.value().outcome()),
-        Column.texts(told, each -> failure(each.value().result())),
-        Column.shorts(told, each -> each.value().result().status()),
-        Column.texts(told, each -> each.value().result().error()),
-        Column.texts(told, each -> each.value().result().output()),
-        Column.texts(told, each -> each.value().result().request()));
-  }
-
-  private static final String TRANSITIONS =
-      """
-      /* Restores.transitions */
-      INSERT INTO carillon.transition (tenant, task, partition, at, from_state, to_state, fence, who, reason)
-      SELECT ?, task, partition, at, from_state::carillon.task_state, to_state::carillon.task_state, fence, who, reason
-      FROM unnest(?::uuid[], ?::date[], ?::timestamptz[], ?::text[], ?::text[], ?::int[], ?::text[], ?::text[])
-           AS n (task, partition, at, from_state, to_state, fence, who, reason)
-      """;
-
-  private static void addTransitions(Tx tx, TenantId tenant, List<Row> rows) {
-    List<Told<ArchivedTask.Transition>> told = new ArrayList<>();
-    for (Row row : rows) {
-      row.task().transitions().forEach(each -> told.add(new Told<>(row.task().id(), each)));
-    }
-    inPieces(told, each -> length(each.reason()), some -> insertTransitions(tx, tenant, some));
-  }
-
-  private static void insertTransitions(
-      Tx tx, TenantId tenant, List<Told<ArchivedTask.Transition>> told) {
-    tx.update(
-        TRANSITIONS,
-        tenant,
-        ids(told),
-        partitions(told),
-        Column.instants(told, each -> each.value().at()),
-        Column.texts(told, each -> each.value().from().name()),
-        Column.texts(told, each -> each.value().to().name()),
-        Column.ints(told, each -> each.value().fence()),
-        Column.texts(told, each -> each.value().by()),
-        Column.texts(told, each -> each.value().reason()));
-  }
-
-  private static <T> Column ids(Collection<Told<T>> told) {
-    return Column.uuids(told, each -> each.task().value());
-  }
-
-  private static <T> Column partitions(Collection<Told<T>> told) {
-    return Column.dates(told, each -> each.task().partition().day());
-  }
-
-  private static @Nullable String failure(ArchivedTask.Result result) {
+  static @Nullable String failure(ArchivedTask.Result result) {
     return result.failure() == null ? null : result.failure().name();
   }
 }
