@@ -30,22 +30,22 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads the lines of an archive. People edit such files, so they are checked like anything else
- * that is sent; what passes cannot harm the tasks that are there.
+ * Reads the lines of an archive. People edit such files, so a line is validated like any request:
+ * what passes cannot harm existing tasks.
  */
 public final class ArchiveFields {
 
-  /** There were no tasks before; every partition is three tables. */
+  /** No task is older, and every partition is three tables. */
   private static final Partition FIRST_PARTITION = new Partition(LocalDate.of(2020, 1, 1));
 
-  /** Far more than any task has, and far enough from where the next claim would overflow. */
-  private static final int MOST = 1_000_000_000;
+  /** Far more than any task has, and far from where the next claim would overflow. */
+  private static final int MAX_NUMBER = 1_000_000_000;
 
-  private static final int MOST_CRASHES = 1_000;
-  private static final int MOST_STATUS = 999;
-  private static final int MOST_SLICE = 63;
-  private static final int NAME_CHARS = 500;
-  private static final int ERROR_CHARS = 64 << 10;
+  private static final int MAX_CRASHES = 1_000;
+  private static final int MAX_STATUS = 999;
+  private static final int MAX_SLICE = 63;
+  private static final int MAX_NAME_CHARS = 500;
+  private static final int MAX_ERROR_CHARS = 64 << 10;
   private static final Set<String> OUTCOMES =
       Set.of("COMPLETED", "RETRIED", "RELEASED", "DEAD", "CANCELLED");
 
@@ -67,13 +67,13 @@ public final class ArchiveFields {
     TaskId id = id(fields, horizon);
     String type = fields.required("type", fields.typeName("type"));
     Integer priority = fields.required("priority", fields.integer("priority", 0, 9));
-    Integer slice = fields.integer("slice", 0, MOST_SLICE);
+    Integer slice = fields.integer("slice", 0, MAX_SLICE);
     Instant dueAt = fields.required("dueAt", fields.timeBefore("dueAt", horizon));
     Instant createdAt = fields.required("createdAt", fields.time("createdAt"));
-    Integer attempt = fields.required("attempt", fields.integer("attempt", 0, MOST));
-    Integer fence = fields.required("fence", fields.integer("fence", 0, MOST));
-    Integer version = fields.required("version", fields.integer("version", 1, MOST));
-    // An archive has no secrets; what cannot be had from the type stays hidden.
+    Integer attempt = fields.required("attempt", fields.integer("attempt", 0, MAX_NUMBER));
+    Integer fence = fields.required("fence", fields.integer("fence", 0, MAX_NUMBER));
+    Integer version = fields.required("version", fields.integer("version", 1, MAX_NUMBER));
+    // An archive has no secrets; values that the type does not have stay hidden.
     Target target = targets.change(fields, caller.grants());
     RetryPolicy retry = RetryFields.read(fields);
     Map<String, String> metadata =
@@ -88,10 +88,10 @@ public final class ArchiveFields {
     Instant startedAt = fields.time("startedAt");
     Instant finishedAt = fields.time("finishedAt");
     Instant expiresAt = fields.timeBefore("expiresAt", horizon.plus(Limits.HORIZON));
-    Integer crashes = fields.integer("crashes", 0, MOST_CRASHES);
-    String leasedBy = fields.text("leasedBy", NAME_CHARS);
+    Integer crashes = fields.integer("crashes", 0, MAX_CRASHES);
+    String leasedBy = fields.text("leasedBy", MAX_NAME_CHARS);
     String concurrencyKey = fields.text("concurrencyKey", Limits.KEY_CHARS);
-    String scheduleName = fields.typeName("scheduleName"); // it goes into a header
+    String scheduleName = fields.typeName("scheduleName"); // it becomes a header
     Instant fireAt = fields.time("fireAt");
     String progress = bounded(fields, "progress");
     String payload = payload(fields);
@@ -148,12 +148,12 @@ public final class ArchiveFields {
   }
 
   private static void checkFormat(Fields fields) {
-    Integer format = fields.required("format", fields.integer("format", 0, MOST));
+    Integer format = fields.required("format", fields.integer("format", 0, MAX_NUMBER));
     if (format != null && format != ArchivedTask.FORMAT) {
       fields.wrong(
           "format",
           ErrorCode.INVALID_VALUE,
-          "is " + format + "; this version reads " + ArchivedTask.FORMAT);
+          "is " + format + "; this version reads format " + ArchivedTask.FORMAT);
     }
   }
 
@@ -167,14 +167,14 @@ public final class ArchiveFields {
               + Echo.of(given)
               + ", but this request acts on "
               + tenant
-              + "; send it with the header Carillon-Tenant");
+              + "; choose the tenant with the header Carillon-Tenant");
     }
   }
 
   private static void checkState(Fields fields) {
     String state = fields.required("status", fields.string("status"));
     if (state != null && !state.equals(TaskState.DEAD.name())) {
-      fields.wrong("status", ErrorCode.INVALID_VALUE, "must be DEAD; nothing else is archived");
+      fields.wrong("status", ErrorCode.INVALID_VALUE, "must be DEAD; only dead tasks are archived");
     }
   }
 
@@ -189,13 +189,13 @@ public final class ArchiveFields {
       fields.wrong(
           "id",
           ErrorCode.OUT_OF_RANGE,
-          "names a day before " + FIRST_PARTITION.day() + " or more than two years ahead");
+          "contains a day before " + FIRST_PARTITION.day() + " or more than two years ahead");
       return null;
     }
     return id;
   }
 
-  /** As JSON, or as text where the JSON has line breaks, which a line cannot have. */
+  /** As JSON, or as text if the JSON has line breaks, which a line cannot have. */
   private static @Nullable String payload(Fields fields) {
     String payload = fields.raw("payload");
     String text = fields.string("payloadText");
@@ -240,13 +240,13 @@ public final class ArchiveFields {
     if (error != null) {
       kind = error.choice("kind", FailureKind.class);
       message = bounded(error, "message");
-      status = error.integer("status", 0, MOST_STATUS);
+      status = error.integer("status", 0, MAX_STATUS);
       error.done();
     }
     return new ArchivedTask.Result(kind, status, message, output(fields), request(fields));
   }
 
-  /** Shown as the JSON that it is, so it must be that. */
+  /** The API shows a request as JSON, so it must be JSON. */
   private static @Nullable String request(Fields fields) {
     String request = bounded(fields, "request");
     if (request != null && !isJson(request)) {
@@ -280,11 +280,11 @@ public final class ArchiveFields {
 
   private static @Nullable String bounded(Fields fields, String name) {
     String text = fields.string(name);
-    if (text != null && text.length() > ERROR_CHARS) {
+    if (text != null && text.length() > MAX_ERROR_CHARS) {
       fields.wrong(
           name,
           ErrorCode.TOO_LONG,
-          "may have " + ERROR_CHARS + " characters, has " + text.length());
+          "may have " + MAX_ERROR_CHARS + " characters, has " + text.length());
       return null;
     }
     return text;
@@ -292,10 +292,10 @@ public final class ArchiveFields {
 
   private static List<ArchivedTask.Attempt> attempts(Fields fields) {
     List<ArchivedTask.Attempt> attempts = new ArrayList<>();
-    for (Fields each : fields.objects("attempts", ArchivedTask.STORY_LENGTH)) {
-      Integer attempt = each.required("attempt", each.integer("attempt", 0, MOST));
-      Integer fence = each.required("fence", each.integer("fence", 0, MOST));
-      String by = each.text("by", NAME_CHARS);
+    for (Fields each : fields.objects("attempts", ArchivedTask.MAX_HISTORY)) {
+      Integer attempt = each.required("attempt", each.integer("attempt", 0, MAX_NUMBER));
+      Integer fence = each.required("fence", each.integer("fence", 0, MAX_NUMBER));
+      String by = each.text("by", MAX_NAME_CHARS);
       Instant startedAt = each.time("startedAt");
       Instant endedAt = each.required("endedAt", each.time("endedAt"));
       String outcome = each.required("outcome", each.string("outcome"));
@@ -314,12 +314,12 @@ public final class ArchiveFields {
 
   private static List<ArchivedTask.Transition> transitions(Fields fields) {
     List<ArchivedTask.Transition> transitions = new ArrayList<>();
-    for (Fields each : fields.objects("transitions", ArchivedTask.STORY_LENGTH)) {
+    for (Fields each : fields.objects("transitions", ArchivedTask.MAX_HISTORY)) {
       Instant at = each.required("at", each.time("at"));
       TaskState from = state(each, "from");
       TaskState to = state(each, "to");
-      Integer fence = each.required("fence", each.integer("fence", 0, MOST));
-      String by = each.required("by", each.text("by", NAME_CHARS));
+      Integer fence = each.required("fence", each.integer("fence", 0, MAX_NUMBER));
+      String by = each.required("by", each.text("by", MAX_NAME_CHARS));
       String reason = bounded(each, "reason");
       each.done();
       if (from != null && to != null && !from.canBecome(to)) {
@@ -341,7 +341,7 @@ public final class ArchiveFields {
         return state;
       }
     }
-    fields.wrong(name, ErrorCode.INVALID_VALUE, "is not a state of tasks");
+    fields.wrong(name, ErrorCode.INVALID_VALUE, "is not a task state");
     return null;
   }
 

@@ -104,13 +104,13 @@ public final class RestoreRoutes {
    * The validated lines of a request, and their errors. Lines are stored as received and parsed
    * again when they are inserted, because a parsed line takes much more memory.
    */
-  private final class Lines implements Restores.Archived, AutoCloseable {
+  private final class Lines implements Restores.Archive, AutoCloseable {
 
     private final RequestBody body;
     private final Caller caller;
     private final boolean isRepeatable; // then all lines are read, because it may be a repeat
     private final SpillBuffer buffer;
-    private final List<Restores.Place> places = new ArrayList<>();
+    private final List<Restores.Outline> outlines = new ArrayList<>();
     private final List<Integer> numbers = new ArrayList<>(); // line numbers of the tasks
     private final ValidationErrors errors = new ValidationErrors();
     private int lines;
@@ -133,7 +133,7 @@ public final class RestoreRoutes {
 
     void throwIfInvalid() {
       errors.throwIfAny();
-      if (places.isEmpty()) {
+      if (outlines.isEmpty()) {
         throw new ApiException(
             ErrorCode.BODY_REQUIRED, "the body has no lines; send lines of an archive");
       }
@@ -144,7 +144,7 @@ public final class RestoreRoutes {
       if (JsonText.isBlank(bytes, from, length)) {
         return;
       }
-      if (places.size() == Limits.RESTORE_TASKS) {
+      if (outlines.size() == Limits.RESTORE_TASKS) {
         throw new ApiException(
                 ErrorCode.BATCH_TOO_LARGE,
                 "one request restores at most "
@@ -154,7 +154,7 @@ public final class RestoreRoutes {
       }
       ArchivedTask task = reader.read(fields(bytes, from, length, line), caller);
       if (task != null) {
-        places.add(Restores.Place.of(task, length));
+        outlines.add(Restores.Outline.of(task, length));
         buffer.add(bytes, from, length);
         numbers.add(line);
       }
@@ -175,8 +175,8 @@ public final class RestoreRoutes {
     }
 
     @Override
-    public List<Restores.Place> places() {
-      return places;
+    public List<Restores.Outline> outlines() {
+      return outlines;
     }
 
     @Override

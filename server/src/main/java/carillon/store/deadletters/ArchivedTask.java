@@ -12,14 +12,14 @@ import tools.jackson.databind.node.ObjectNode;
 import tools.jackson.databind.util.RawValue;
 
 /**
- * A dead task with everything that is needed to put it back as it was; one line of an archive.
+ * A dead task with everything that a restore needs; one line of an archive.
  *
- * @param tenant its name: numbers differ between installations
+ * @param tenant its name, because ids differ between installations
  * @param payload the tenant's JSON byte for byte
- * @param target JSON, as are retry, metadata, onComplete and onDead; null where it has none of its
+ * @param target JSON, like retry, metadata, onComplete and onDead; null if the task has none of its
  *     own
- * @param last what the last attempt came to
- * @param attempts those before it, oldest first
+ * @param last the result of the last attempt
+ * @param attempts before the last one, oldest first
  */
 public record ArchivedTask(
     String tenant,
@@ -53,18 +53,17 @@ public record ArchivedTask(
     List<Attempt> attempts,
     List<Transition> transitions) {
 
-  /** Raised when a reader of the version before could misunderstand a line. */
+  /** To be raised when a reader of the previous format could misunderstand a line. */
   public static final int FORMAT = 1;
 
-  /** The newest so many attempts and transitions are kept, as many as a task shows. */
-  public static final int STORY_LENGTH = 1_000;
+  /** Attempts, and transitions, that are archived per task: the newest. */
+  public static final int MAX_HISTORY = 1_000;
 
   public ArchivedTask {
     attempts = List.copyOf(attempts);
     transitions = List.copyOf(transitions);
   }
 
-  /** What an attempt came to. */
   public record Result(
       @Nullable FailureKind failure,
       @Nullable Integer status,
@@ -72,7 +71,7 @@ public record ArchivedTask(
       @Nullable String output,
       @Nullable String request) {}
 
-  /** One try that another one followed. */
+  /** An attempt before the last one. */
   public record Attempt(
       int attempt,
       int fence,
@@ -89,11 +88,9 @@ public record ArchivedTask(
     }
   }
 
-  /** One change of state. */
   public record Transition(
       Instant at, TaskState from, TaskState to, int fence, String by, @Nullable String reason) {}
 
-  /** The same task with other targets. */
   ArchivedTask with(@Nullable String target, @Nullable String onComplete, @Nullable String onDead) {
     return new ArchivedTask(
         tenant,
@@ -128,7 +125,6 @@ public record ArchivedTask(
         transitions);
   }
 
-  /** The same task with its story. */
   ArchivedTask with(List<Attempt> attempts, List<Transition> transitions) {
     return new ArchivedTask(
         tenant,
@@ -164,14 +160,13 @@ public record ArchivedTask(
   }
 
   /**
-   * As one line of JSON, in the words of the API, without the secrets of targets: files are copied,
-   * and read by others than the database. What is null is left out: a payload that is there and
-   * says null must not look like none.
+   * One line of JSON with the field names of the API, without the secrets of targets, because files
+   * are copied. Nulls are left out, so that a payload of JSON null differs from no payload.
    */
   public String line() {
     ObjectNode node = JsonNodeFactory.instance.objectNode();
     node.put("format", FORMAT);
-    node.put("tenant", tenant); // early, so that whoever sorts lines by it need not read on
+    node.put("tenant", tenant); // early, because the command line sorts lines by it
     node.put("id", id.toString());
     node.put("type", type);
     put(node, "key", key);
@@ -226,7 +221,7 @@ public record ArchivedTask(
     return Json.MAPPER.writeValueAsString(node);
   }
 
-  /** JSON may have them between its tokens; a line may not. */
+  /** JSON may have line breaks between its tokens; a line may not. */
   private static boolean hasLineBreak(String json) {
     return json.indexOf('\n') >= 0 || json.indexOf('\r') >= 0;
   }
@@ -256,7 +251,7 @@ public record ArchivedTask(
     }
   }
 
-  /** To the microsecond, as the database has it. */
+  /** To the microsecond, as the database stores it. */
   private static void put(ObjectNode node, String name, @Nullable Instant value) {
     if (value != null) {
       node.put(name, value.toString());

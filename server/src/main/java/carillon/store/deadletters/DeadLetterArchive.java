@@ -23,14 +23,14 @@ import java.util.TreeMap;
 import java.util.UUID;
 
 /**
- * Dead letters of all tenants whose time is over: read with everything about them, and dropped once
- * they are written elsewhere. Reading and dropping are two transactions, because a file is written
- * in between; what has changed by then stays.
+ * Reads dead letters of all tenants past their time to live, and drops them once they are in a
+ * file. Reading and dropping are two transactions, because the file is written in between; a letter
+ * that has changed by then stays.
  */
 public final class DeadLetterArchive {
 
-  /** More output than this of one task's earlier attempts is left out, the oldest first. */
-  private static final int OUTPUT_CHARS = 4 << 20;
+  /** Output of one task's earlier attempts beyond this is omitted, the oldest first. */
+  private static final int MAX_OUTPUT_CHARS = 4 << 20;
 
   private final Db db;
 
@@ -41,14 +41,14 @@ public final class DeadLetterArchive {
   /**
    * A dead letter as it was read.
    *
-   * @param diedAt with the version of the task it tells whether it is still the same
+   * @param diedAt identifies, together with the task's version, a letter that has not changed since
    */
   public record Letter(TenantId tenant, Partition partition, Instant diedAt, ArchivedTask task) {}
 
   /**
    * The letters to archive next.
    *
-   * @param isMore whether others are past their time too
+   * @param isMore whether others are past their time to live too
    */
   public record Batch(List<Letter> letters, boolean isMore) {
     public Batch {
@@ -56,8 +56,9 @@ public final class DeadLetterArchive {
     }
   }
 
-  // The lengths of large texts are known without reading them. What is joined one by one (LIMIT 1)
-  // cannot be turned round into a walk over all tasks, here and below.
+  // PostgreSQL knows the lengths of large texts without reading them. LIMIT 1, here and below,
+  // keeps
+  // the planner from turning a lookup into a scan of all tasks.
   static final String OLDEST =
       """
       /* DeadLetterArchive.oldest */
@@ -92,25 +93,25 @@ public final class DeadLetterArchive {
       """;
 
   private record Found(int tenant, UUID task, LocalDate partition, long bytes) {
-    Name name() {
-      return new Name(tenant, task);
+    Key key() {
+      return new Key(tenant, task);
     }
   }
 
-  /** Ids of two installations that were merged may be the same; those of one tenant are not. */
-  private record Name(int tenant, UUID task) {}
+  /** Task ids are unique only within a tenant: two installations may have been merged. */
+  private record Key(int tenant, UUID task) {}
 
   /**
-   * Reads the letters that have been dead for longest, if for longer than this.
+   * Reads the letters that have been dead longest, if longer than the time to live.
    *
-   * @param mostBytes at least one is read, however large
+   * @param maxBytes at least one letter is read, however large
    */
-  public Batch oldest(Duration ttl, int most, long mostBytes) {
+  public Batch oldest(Duration ttl, int limit, long maxBytes) {
     return db.inTransaction(
         tx -> {
-          List<Found> found = tx.query(OLDEST, DeadLetterArchive::found, ttl, most);
-          List<Found> some = within(found, mostBytes);
-          boolean isMore = found.size() == most || some.size() < found.size();
+          List<Found> found = tx.query(OLDEST, DeadLetterArchive::found, ttl, limit);
+          List<Found> some = within(found, maxBytes);
+          boolean isMore = found.size() == limit || some.size() < found.size();
           return new Batch(some.isEmpty() ? List.of() : read(tx, some), isMore);
         });
   }
@@ -123,11 +124,11 @@ public final class DeadLetterArchive {
         row.getLong("bytes"));
   }
 
-  private static List<Found> within(List<Found> found, long mostBytes) {
+  private static List<Found> within(List<Found> found, long maxBytes) {
     long bytes = 0;
     for (int i = 0; i < found.size(); i++) {
       bytes += found.get(i).bytes();
-      if (bytes > mostBytes && i > 0) {
+      if (bytes > maxBytes && i > 0) {
         return found.subList(0, i);
       }
     }
@@ -189,39 +190,37 @@ public final class DeadLetterArchive {
       ) w
       """;
 
-  private record Told<T>(Name name, T value) {}
+  private record Keyed<T>(Key key, T value) {}
 
-  /**
-   * The tasks first: whatever becomes of one while the rest is read makes its version a newer one.
-   */
+  /** Reads the tasks first: a change while their history is read raises a task's version. */
   private static List<Letter> read(Tx tx, List<Found> found) {
     Column tenants = Column.ints(found, Found::tenant);
     Column ids = Column.uuids(found, Found::task);
     Column partitions = Column.dates(found, Found::partition);
-    Map<Name, Letter> letters = new HashMap<>();
+    Map<Key, Letter> letters = new HashMap<>();
     tx.query(TASKS, DeadLetterArchive::letter, tenants, ids, partitions)
-        .forEach(told -> letters.put(told.name(), told.value()));
-    Map<Name, List<ArchivedTask.Attempt>> attempts =
-        gathered(
+        .forEach(each -> letters.put(each.key(), each.value()));
+    Map<Key, List<ArchivedTask.Attempt>> attempts =
+        byTask(
             tx.query(
                 ATTEMPTS,
                 DeadLetterArchive::attempt,
                 tenants,
                 ids,
                 partitions,
-                ArchivedTask.STORY_LENGTH));
-    Map<Name, List<ArchivedTask.Transition>> transitions =
-        gathered(
+                ArchivedTask.MAX_HISTORY));
+    Map<Key, List<ArchivedTask.Transition>> transitions =
+        byTask(
             tx.query(
                 TRANSITIONS,
                 DeadLetterArchive::transition,
                 tenants,
                 ids,
                 partitions,
-                ArchivedTask.STORY_LENGTH));
+                ArchivedTask.MAX_HISTORY));
     List<Letter> all = new ArrayList<>(found.size());
     for (Found each : found) {
-      Letter letter = letters.get(each.name());
+      Letter letter = letters.get(each.key());
       if (letter != null) {
         all.add(
             new Letter(
@@ -231,33 +230,32 @@ public final class DeadLetterArchive {
                 letter
                     .task()
                     .with(
-                        bounded(attempts.getOrDefault(each.name(), List.of())).reversed(),
-                        transitions.getOrDefault(each.name(), List.of()).reversed())));
+                        bounded(attempts.getOrDefault(each.key(), List.of())).reversed(),
+                        transitions.getOrDefault(each.key(), List.of()).reversed())));
       }
     }
     return all;
   }
 
-  private static <T> Map<Name, List<T>> gathered(List<Told<T>> rows) {
-    Map<Name, List<T>> byTask = new HashMap<>();
-    rows.forEach(
-        row -> byTask.computeIfAbsent(row.name(), _ -> new ArrayList<>()).add(row.value()));
+  private static <T> Map<Key, List<T>> byTask(List<Keyed<T>> rows) {
+    Map<Key, List<T>> byTask = new HashMap<>();
+    rows.forEach(row -> byTask.computeIfAbsent(row.key(), _ -> new ArrayList<>()).add(row.value()));
     return byTask;
   }
 
-  /** Newest first; a line must stay small enough to be read again. */
+  /** Omits output of the older attempts, so that a line stays short enough to be restored. */
   private static List<ArchivedTask.Attempt> bounded(List<ArchivedTask.Attempt> attempts) {
     List<ArchivedTask.Attempt> bounded = new ArrayList<>(attempts.size());
     long chars = 0;
     for (ArchivedTask.Attempt each : attempts) {
       String output = each.result().output();
       chars += output == null ? 0 : output.length();
-      bounded.add(chars > OUTPUT_CHARS ? each.withoutOutput() : each);
+      bounded.add(chars > MAX_OUTPUT_CHARS ? each.withoutOutput() : each);
     }
     return bounded;
   }
 
-  private static Told<Letter> letter(ResultSet row) throws SQLException {
+  private static Keyed<Letter> letter(ResultSet row) throws SQLException {
     TaskId id = new TaskId(Sql.uuid(row, "id"));
     ArchivedTask task =
         new ArchivedTask(
@@ -291,8 +289,8 @@ public final class DeadLetterArchive {
             result(row),
             List.of(),
             List.of());
-    return new Told<>(
-        new Name(row.getInt("tenant"), id.value()),
+    return new Keyed<>(
+        new Key(row.getInt("tenant"), id.value()),
         new Letter(
             new TenantId(row.getInt("tenant")),
             id.partition(),
@@ -310,13 +308,13 @@ public final class DeadLetterArchive {
         row.getString("request"));
   }
 
-  private static Name name(ResultSet row) throws SQLException {
-    return new Name(row.getInt("tenant"), Sql.uuid(row, "task"));
+  private static Key key(ResultSet row) throws SQLException {
+    return new Key(row.getInt("tenant"), Sql.uuid(row, "task"));
   }
 
-  private static Told<ArchivedTask.Attempt> attempt(ResultSet row) throws SQLException {
-    return new Told<>(
-        name(row),
+  private static Keyed<ArchivedTask.Attempt> attempt(ResultSet row) throws SQLException {
+    return new Keyed<>(
+        key(row),
         new ArchivedTask.Attempt(
             row.getInt("attempt"),
             row.getInt("fence"),
@@ -327,9 +325,9 @@ public final class DeadLetterArchive {
             result(row)));
   }
 
-  private static Told<ArchivedTask.Transition> transition(ResultSet row) throws SQLException {
-    return new Told<>(
-        name(row),
+  private static Keyed<ArchivedTask.Transition> transition(ResultSet row) throws SQLException {
+    return new Keyed<>(
+        key(row),
         new ArchivedTask.Transition(
             Sql.requiredInstant(row, "at"),
             TaskState.valueOf(row.getString("from_state")),
@@ -339,16 +337,16 @@ public final class DeadLetterArchive {
             row.getString("reason")));
   }
 
-  // Whoever changes a task locks its row first and raises its version. So what matches under the
-  // lock is what was read, and nobody can change it before it is gone. Of one day at a time: a
-  // DELETE locks every partition that it might delete from, and all of their indexes.
+  // Every change of a task locks its row first and raises its version. So a row that matches under
+  // the lock is as it was read, and stays so until it is deleted. One day at a time: a DELETE locks
+  // every partition from which it might delete, with all indexes.
   static final String DROP =
       """
       /* DeadLetterArchive.drop */
       WITH f AS MATERIALIZED (
           SELECT *
           FROM unnest(?::int[], ?::uuid[], ?::int[], ?::timestamptz[]) AS f (tenant, id, version, died_at)
-          ORDER BY tenant, id -- in one order, so that two who archive hardly ever wait for each other
+          ORDER BY tenant, id -- in one order, so that two nodes that archive rarely wait for each other
       ), unchanged AS MATERIALIZED (
           SELECT t.tenant, t.id
           FROM f
@@ -396,10 +394,10 @@ public final class DeadLetterArchive {
       """;
 
   /**
-   * Removes those letters that are still as they were read, with all that belongs to them; says how
-   * many.
+   * Deletes the letters that have not changed since they were read, with their tasks, and returns
+   * how many.
    *
-   * @param file where they are now, for the audit trail
+   * @param file that contains them, for the audit trail
    */
   public int drop(List<Letter> letters, String file, String who) {
     Map<Partition, List<Letter>> byPartition = new TreeMap<>();
@@ -407,7 +405,7 @@ public final class DeadLetterArchive {
         each -> byPartition.computeIfAbsent(each.partition(), _ -> new ArrayList<>()).add(each));
     int dropped = 0;
     for (Map.Entry<Partition, List<Letter>> each : byPartition.entrySet()) {
-      // Each day by itself: its tasks are locked before groups, which other transactions do too.
+      // One transaction per day: tasks are locked before groups, as in all other transactions.
       dropped += db.inTransaction(tx -> drop(tx, each.getKey(), each.getValue(), file, who));
     }
     return dropped;
@@ -429,7 +427,7 @@ public final class DeadLetterArchive {
     return dropped.values().stream().mapToInt(tasks -> tasks).sum();
   }
 
-  /** Says of which tenant each was. */
+  /** Returns the tenant of each deleted letter. */
   private static List<Integer> drop(Tx tx, Partition partition, List<Letter> letters) {
     return tx.query(
         Sql.forPartition(DROP, partition),

@@ -27,9 +27,7 @@ final class RestoredHistory {
       each.transitions().forEach(transition -> transitions.add(new Entry<>(id, transition)));
     }
     inChunks(
-        attempts,
-        attempt -> length(attempt.result()),
-        chunk -> insertAttempts(tx, tenant, chunk));
+        attempts, attempt -> length(attempt.result()), chunk -> insertAttempts(tx, tenant, chunk));
     inChunks(
         transitions,
         transition -> length(transition.reason()),

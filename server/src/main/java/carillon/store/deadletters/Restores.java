@@ -26,7 +26,7 @@ import java.util.TreeSet;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
-/** Puts archived tasks of one tenant at a time back among the dead letters. */
+/** Restores archived tasks of one tenant as dead letters. */
 public final class Restores {
 
   private final Catalog catalog;
@@ -37,7 +37,7 @@ public final class Restores {
     this.partitions = partitions;
   }
 
-  /** So much of the text of tasks is held and sent at once. */
+  /** Bytes of task text held in memory and sent per statement, approximately. */
   static final long CHUNK_BYTES = 4 << 20;
 
   private record Row(ArchivedTask task, int lane) {
@@ -47,33 +47,32 @@ public final class Restores {
   }
 
   /**
-   * What must be known of a task before it is written.
+   * What must be known of every task before the first is inserted.
    *
-   * @param bytes about how long its text is
+   * @param bytes approximate length of its text
    */
-  public record Place(TaskId id, String type, int priority, int slice, Route route, int bytes) {
+  public record Outline(TaskId id, String type, int priority, int slice, Route route, int bytes) {
 
-    public static Place of(ArchivedTask task, int bytes) {
+    public static Outline of(ArchivedTask task, int bytes) {
       Route route = task.target() == null ? Route.TYPE : Route.of(Json.target(task.target()));
-      return new Place(task.id(), task.type(), task.priority(), task.slice(), route, bytes);
+      return new Outline(task.id(), task.type(), task.priority(), task.slice(), route, bytes);
     }
   }
 
-  /** Archived tasks, of which some are in memory at a time: all of them may not fit. */
-  public interface Archived {
+  /** Archived tasks, read one by one because all of them may not fit into memory. */
+  public interface Archive {
 
-    /** Of each task. */
-    List<Place> places();
+    List<Outline> outlines();
 
     ArchivedTask read(int index);
 
-    /** Tasks that are in memory. */
-    static Archived of(List<ArchivedTask> tasks) {
-      List<Place> places = tasks.stream().map(task -> Place.of(task, 0)).toList();
-      return new Archived() {
+    /** An archive in memory. */
+    static Archive of(List<ArchivedTask> tasks) {
+      List<Outline> outlines = tasks.stream().map(task -> Outline.of(task, 0)).toList();
+      return new Archive() {
         @Override
-        public List<Place> places() {
-          return places;
+        public List<Outline> outlines() {
+          return outlines;
         }
 
         @Override
@@ -84,75 +83,78 @@ public final class Restores {
     }
   }
 
-  /** Which of the tasks it is, and its lane. */
-  private record Planned(int index, Place place, int lane) {}
+  /**
+   * A task to restore.
+   *
+   * @param index in the archive
+   */
+  private record Planned(int index, Outline outline, int lane) {}
 
-  /** Tasks whose lanes and partitions are there, so that their transaction is a short one. */
+  /** Tasks whose types, lanes and partitions exist, so that restoring them is quick. */
   public static final class Prepared {
     private final TenantId tenant;
-    private final Archived archived;
+    private final Archive archive;
     private final List<Planned> planned;
 
-    private Prepared(TenantId tenant, Archived archived, List<Planned> planned) {
+    private Prepared(TenantId tenant, Archive archive, List<Planned> planned) {
       this.tenant = tenant;
-      this.archived = archived;
+      this.archive = archive;
       this.planned = planned;
     }
 
     private Set<Partition> partitions() {
       Set<Partition> partitions = new TreeSet<>();
-      planned.forEach(each -> partitions.add(each.place().id().partition()));
+      planned.forEach(each -> partitions.add(each.outline().id().partition()));
       return partitions;
     }
 
     private int given() {
-      return archived.places().size();
+      return archive.outlines().size();
     }
   }
 
-  /** How many are dead letters again, and how many were left alone because they exist. */
+  /** How many tasks are dead letters again, and how many were skipped because they exist. */
   public record Restored(int restored, int present) {}
 
   /**
-   * Makes the types, lanes and partitions that are gone. Of two with the same id the first is
-   * meant.
+   * Creates missing types, lanes and partitions. Of two tasks with the same id, the first counts.
    *
    * @throws Partitions.TooManyRestored if the tasks are of too many days
-   * @throws carillon.store.catalog.LimitReached with the index of the task that is one too many for
+   * @throws carillon.store.catalog.LimitReached with the index of the task that exceeds a limit of
    *     the tenant
    */
-  public Prepared prepare(TenantId tenant, Archived archived) {
-    List<Place> places = archived.places();
-    BatchLanes lanes = catalog.lanesFor(tenant, places.size());
-    for (int i = 0; i < places.size(); i++) {
-      Place place = places.get(i);
-      lanes.want(i, place.type(), place.priority(), place.slice(), place.route());
+  public Prepared prepare(TenantId tenant, Archive archive) {
+    List<Outline> outlines = archive.outlines();
+    BatchLanes lanes = catalog.lanesFor(tenant, outlines.size());
+    for (int i = 0; i < outlines.size(); i++) {
+      Outline outline = outlines.get(i);
+      lanes.want(i, outline.type(), outline.priority(), outline.slice(), outline.route());
     }
     lanes.create(true);
-    // By id, so that two who restore the same file wait for each other only once.
+    // Sorted by id, so that concurrent restores of one file wait for each other only once.
     Map<UUID, Planned> planned = new TreeMap<>();
-    for (int i = 0; i < places.size(); i++) {
-      Place place = places.get(i);
-      planned.putIfAbsent(place.id().value(), new Planned(i, place, lanes.lane(i).id()));
+    for (int i = 0; i < outlines.size(); i++) {
+      Outline outline = outlines.get(i);
+      planned.putIfAbsent(outline.id().value(), new Planned(i, outline, lanes.lane(i).id()));
     }
-    Prepared prepared = new Prepared(tenant, archived, List.copyOf(planned.values()));
+    Prepared prepared = new Prepared(tenant, archive, List.copyOf(planned.values()));
     partitions.restore(prepared.partitions());
     return prepared;
   }
 
   /**
-   * An archive has no secrets: those that the type has for the same host are the task's again. What
-   * is still hidden then has to be set before it is redriven; its attempt says so.
+   * Fills in the secrets that the type has for the same hosts: an archive has none. Values that
+   * stay hidden must be set before a redrive, or the attempt fails and says so.
    */
   private ArchivedTask withSecrets(TenantId tenant, ArchivedTask task) {
     TaskType type = catalog.type(tenant, task.type());
     return task.with(
-        filled(task.target(), type.target()),
-        filled(task.onComplete(), type.callbacks().onComplete()),
-        filled(task.onDead(), type.callbacks().onDead()));
+        withSecrets(task.target(), type.target()),
+        withSecrets(task.onComplete(), type.callbacks().onComplete()),
+        withSecrets(task.onDead(), type.callbacks().onDead()));
   }
 
-  private static @Nullable String filled(@Nullable String json, @Nullable Target ofType) {
+  private static @Nullable String withSecrets(@Nullable String json, @Nullable Target ofType) {
     if (json == null || !json.contains(HiddenValues.TEXT)) {
       return json;
     }
@@ -182,26 +184,26 @@ public final class Restores {
       RETURNING id
       """;
 
-  /** Writes those that do not exist, each with its story, or none at all. */
+  /** Inserts the tasks that do not exist, with their history; all of them or none. */
   public Restored restore(Tx tx, Prepared prepared, String who) {
     partitions.hold(tx, prepared.partitions());
     List<Letter> letters = new ArrayList<>();
     List<Row> rows = new ArrayList<>();
     long bytes = 0;
     for (Planned each : prepared.planned) {
-      if (bytes > 0 && bytes + each.place().bytes() > CHUNK_BYTES) {
-        letters.addAll(write(tx, prepared.tenant, rows));
+      if (bytes > 0 && bytes + each.outline().bytes() > CHUNK_BYTES) {
+        letters.addAll(insert(tx, prepared.tenant, rows));
         rows.clear();
         bytes = 0;
       }
-      ArchivedTask task = prepared.archived.read(each.index());
+      ArchivedTask task = prepared.archive.read(each.index());
       rows.add(new Row(withSecrets(prepared.tenant, task), each.lane()));
-      bytes += each.place().bytes();
+      bytes += each.outline().bytes();
     }
-    letters.addAll(write(tx, prepared.tenant, rows));
-    // All of them at the end: they lock groups, which every task that dies meanwhile waits for.
+    letters.addAll(insert(tx, prepared.tenant, rows));
+    // Last, because this locks groups, for which every task that dies meanwhile waits.
     if (!letters.isEmpty()) {
-      addLetters(tx, prepared.tenant, letters);
+      insertLetters(tx, prepared.tenant, letters);
     }
     int restored = letters.size();
     int present = prepared.given() - restored;
@@ -215,7 +217,6 @@ public final class Restores {
     return new Restored(restored, present);
   }
 
-  /** What of a task its dead letter has. */
   private record Letter(
       TaskId task,
       String type,
@@ -223,15 +224,15 @@ public final class Restores {
       ArchivedTask.Result last,
       @Nullable String key) {}
 
-  /** Writes all but their dead letters, and returns those. */
-  private static List<Letter> write(Tx tx, TenantId tenant, List<Row> rows) {
-    Set<UUID> inserted = new HashSet<>(insert(tx, tenant, rows));
+  /** Inserts all but the dead letters, which it returns. */
+  private static List<Letter> insert(Tx tx, TenantId tenant, List<Row> rows) {
+    Set<UUID> inserted = new HashSet<>(insertTasks(tx, tenant, rows));
     List<Row> restored = rows.stream().filter(row -> inserted.contains(row.id())).toList();
     RestoredHistory.insert(tx, tenant, restored.stream().map(Row::task).toList());
     return restored.stream().map(row -> letter(row.task())).toList();
   }
 
-  private static List<UUID> insert(Tx tx, TenantId tenant, List<Row> rows) {
+  private static List<UUID> insertTasks(Tx tx, TenantId tenant, List<Row> rows) {
     List<ArchivedTask> tasks = rows.stream().map(Row::task).toList();
     return tx.query(
         TASKS,
@@ -269,8 +270,7 @@ public final class Restores {
         Column.texts(tasks, task -> task.last().request()));
   }
 
-  // It died long ago, and would be archived again at once: its time to live starts anew, by the
-  // default of kept_from.
+  // The default of kept_from is now: the task died long ago and would be archived again at once.
   private static final String LETTERS =
       """
       /* Restores.letters */
@@ -285,7 +285,7 @@ public final class Restores {
     return new Letter(task.id(), task.type(), task.finishedAt(), task.last(), task.key());
   }
 
-  private static void addLetters(Tx tx, TenantId tenant, List<Letter> letters) {
+  private static void insertLetters(Tx tx, TenantId tenant, List<Letter> letters) {
     tx.update(
         LETTERS,
         tenant,

@@ -51,7 +51,7 @@ class RestoresTest {
   void a_partition_dropped_meanwhile_is_created_again() {
     assertThat(dropPartitions(world)).isPositive();
     Restores.Prepared prepared =
-        world.store.restores().prepare(World.TENANT, Restores.Archived.of(archived));
+        world.store.restores().prepare(World.TENANT, Restores.Archive.of(archived));
     try (World other = world.beside()) {
       assertThat(dropPartitions(other)).isPositive();
     }
@@ -65,7 +65,7 @@ class RestoresTest {
   void a_partition_is_not_dropped_during_a_restore_into_it() {
     dropPartitions(world);
     Restores.Prepared prepared =
-        world.store.restores().prepare(World.TENANT, Restores.Archived.of(archived));
+        world.store.restores().prepare(World.TENANT, Restores.Archive.of(archived));
     try (World other = world.beside()) {
       world.db.inTransaction(
           tx -> {
@@ -81,12 +81,11 @@ class RestoresTest {
   @Test
   void existing_tasks_are_skipped_and_the_others_restored() {
     restore(
-        world.store.restores().prepare(World.TENANT, Restores.Archived.of(archived.subList(0, 5))));
+        world.store.restores().prepare(World.TENANT, Restores.Archive.of(archived.subList(0, 5))));
     world.db.inTransaction(
         tx -> world.tasks.redrive(tx, World.TENANT, ids.getFirst(), "test", null));
 
-    assertThat(
-            restore(world.store.restores().prepare(World.TENANT, Restores.Archived.of(archived))))
+    assertThat(restore(world.store.restores().prepare(World.TENANT, Restores.Archive.of(archived))))
         .isEqualTo(new Restores.Restored(15, 5));
 
     assertThat(world.state(ids.getFirst()).name()).isEqualTo("PENDING");
@@ -98,7 +97,7 @@ class RestoresTest {
       throws InterruptedException, ExecutionException {
     dropPartitions(world);
     Callable<Restores.Restored> restoring =
-        () -> restore(world.store.restores().prepare(World.TENANT, Restores.Archived.of(archived)));
+        () -> restore(world.store.restores().prepare(World.TENANT, Restores.Archive.of(archived)));
     int restored = 0;
     try (ExecutorService threads = Executors.newCachedThreadPool()) {
       for (Future<Restores.Restored> each :
