@@ -188,8 +188,7 @@ public final class HttpApi implements AutoCloseable {
     all.addAll(
         new TaskRoutes(store.tasks(), tasks, schemas, database, idempotency, paging).endpoints());
     all.addAll(new BulkRoutes(store.tasks(), idempotency, paging).endpoints());
-    all.addAll(
-        new TaskListRoutes(store.tasks(), store.schedules(), database, paging).endpoints());
+    all.addAll(new TaskListRoutes(store.tasks(), store.schedules(), database, paging).endpoints());
     all.addAll(new BatchRoutes(store.tasks(), tasks, schemas, idempotency).endpoints());
     all.addAll(
         new DeadLetterRoutes(store.deadLetters(), store.redrives(), database, idempotency, paging)

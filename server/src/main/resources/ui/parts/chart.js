@@ -41,7 +41,7 @@ class ChartPart extends LitElement {
   };
 
   #chart = null;
-  #kind = '';
+  #shape = '';
   #redraw = () => this.#draw(true);
 
   constructor() {
@@ -83,7 +83,9 @@ class ChartPart extends LitElement {
   #draw(fresh) {
     const canvas = this.querySelector('canvas');
     if (!canvas || !this.isConnected) return;
-    if (this.#chart && (fresh || this.#kind !== this.kind)) {
+    // Chart.js keeps the colour of a bar when another series takes its place.
+    const shape = [this.kind, ...this.series.map((one) => one.name)].join();
+    if (this.#chart && (fresh || this.#shape !== shape)) {
       this.#chart.destroy();
       this.#chart = null;
     }
@@ -97,7 +99,7 @@ class ChartPart extends LitElement {
       this.#chart.update('none');
       return;
     }
-    this.#kind = this.kind;
+    this.#shape = shape;
     this.#chart = new Chart(canvas, {
       type: this.kind === 'line' ? 'line' : 'bar',
       data,

@@ -62,14 +62,16 @@ export const whenFields = (s, errors, isEvery) => html`
   ${field({ name: '/timezone', label: 'Time zone', value: s.timezone ?? 'UTC', errors, list: 'zones', required: true })}
   ${field({
     name: '/dst/gap',
-    label: 'DST gap (local time does not exist)',
+    label: 'DST gap',
+    hint: 'local time does not exist',
     value: s.dst?.gap ?? 'shift',
     choices: DST_GAP,
     errors,
   })}
   ${field({
     name: '/dst/overlap',
-    label: 'DST overlap (local time occurs twice)',
+    label: 'DST overlap',
+    hint: 'local time occurs twice',
     value: s.dst?.overlap ?? 'first',
     choices: DST_OVERLAP,
     errors,

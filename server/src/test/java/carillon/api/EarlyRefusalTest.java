@@ -17,8 +17,8 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * Every rejection before the body was read: one response, then the connection is closed, and no byte
- * of the body is read as a request.
+ * Every rejection before the body was read: one response, then the connection is closed, and no
+ * byte of the body is read as a request.
  */
 class EarlyRefusalTest {
 

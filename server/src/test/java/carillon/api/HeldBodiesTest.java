@@ -68,7 +68,9 @@ class HeldBodiesTest {
         .equals("1");
   }
 
-  /** The response is written while the request runs, so it shows the memory that the request holds. */
+  /**
+   * The response is written while the request runs, so it shows the memory that the request holds.
+   */
   @Test
   void a_request_without_a_caller_holds_nothing() {
     await().until(() -> held() == 0);

@@ -45,8 +45,8 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 import tools.jackson.databind.JsonNode;
 
 /**
- * Sends the largest body of every endpoint, in the shapes that take most memory, several at once, to
- * a node with the default heap. The node must respond to all of them and survive.
+ * Sends the largest body of every endpoint, in the shapes that take most memory, several at once,
+ * to a node with the default heap. The node must respond to all of them and survive.
  */
 @Tag("slow")
 class LargestBodiesTest {
@@ -269,8 +269,7 @@ class LargestBodiesTest {
   }
 
   @Test
-  void every_endpoint_handles_its_largest_body_and_the_node_survives()
-      throws InterruptedException {
+  void every_endpoint_handles_its_largest_body_and_the_node_survives() throws InterruptedException {
     List<Sent> sent = all();
     assertThat(sent).hasSizeGreaterThan(80);
     ConcurrentLinkedQueue<String> wrong = new ConcurrentLinkedQueue<>();

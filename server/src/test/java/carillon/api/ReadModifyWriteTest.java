@@ -96,8 +96,7 @@ class ReadModifyWriteTest {
         TENANT + " | name | \"other\"",
         TENANT + " | name | null",
       })
-  void a_changed_read_only_field_is_rejected(
-      String path, String field, String value) {
+  void a_changed_read_only_field_is_rejected(String path, String field, String value) {
     ObjectNode before = read(path);
     ObjectNode changed = before.deepCopy();
     changed.putRawValue(field, new RawValue(value));

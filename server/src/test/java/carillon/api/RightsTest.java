@@ -60,8 +60,8 @@ class RightsTest {
   }
 
   /**
-   * A parameter that no endpoint has: it is rejected right after the permission check, so the request
-   * does nothing.
+   * A parameter that no endpoint has: it is rejected right after the permission check, so the
+   * request does nothing.
    */
   private static TestApi.Request asking(Endpoint endpoint) {
     String path = endpoint.path().replaceAll("\\{[^}]*}", "x");

@@ -87,7 +87,8 @@ public final class Upkeep implements AutoCloseable {
             store.clock(),
             node,
             events);
-    this.planner = new CronPlanner(store.dueSchedules(), StoredSchedule::timetable, store.clock(), events);
+    this.planner =
+        new CronPlanner(store.dueSchedules(), StoredSchedule::timetable, store.clock(), events);
     this.planning = add("cron-planner", planner::planOnce);
     vital.add(planning);
     vital.add(add("reaper", reaper::reapOnce, reaper::isCutOff));

@@ -179,8 +179,7 @@ public final class PullQueue {
       """;
 
   /** Only existing partitions: an id from a client can name any day. */
-  static <T> Map<Partition, List<T>> byPartition(
-      Tx tx, List<T> items, Function<T, TaskId> id) {
+  static <T> Map<Partition, List<T>> byPartition(Tx tx, List<T> items, Function<T, TaskId> id) {
     Map<Partition, List<T>> byPartition = new TreeMap<>();
     for (T item : items) {
       byPartition.computeIfAbsent(id.apply(item).partition(), _ -> new ArrayList<>()).add(item);

@@ -38,7 +38,7 @@ public final class Schedules {
   private final Tasks tasks;
   private final ManualTriggers triggers;
   private final TaskReader reader;
-  private final ScheduleTasks fired;
+  private final ScheduleTasks scheduleTasks;
   private final InstantSource clock;
   private final Signal saved;
 
@@ -50,7 +50,7 @@ public final class Schedules {
     this.tasks = tasks;
     this.triggers = new ManualTriggers(tasks);
     this.reader = new TaskReader(db, catalog);
-    this.fired = new ScheduleTasks(db, reader);
+    this.scheduleTasks = new ScheduleTasks(db, reader);
     this.clock = clock;
     this.saved = saved;
   }
@@ -191,7 +191,7 @@ public final class Schedules {
       int limit,
       RecordedFire.@Nullable Position before,
       boolean withPayload) {
-    return fired.list(tenant, filter, limit, before, withPayload);
+    return scheduleTasks.list(tenant, filter, limit, before, withPayload);
   }
 
   private static final String LOCK =

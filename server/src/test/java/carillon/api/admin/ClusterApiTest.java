@@ -146,7 +146,9 @@ class ClusterApiTest {
             "{\"total\":64,\"unassigned\":4,\"lastMovedAt\":\"2027-01-01T00:00:00.000Z\"}");
 
     api.world.store.nodes().leave("a");
-    assertThat(cluster().at("/shards/unassigned").asInt()).as("shards of nodes that have left").isEqualTo(64);
+    assertThat(cluster().at("/shards/unassigned").asInt())
+        .as("shards of nodes that have left")
+        .isEqualTo(64);
   }
 
   @Test

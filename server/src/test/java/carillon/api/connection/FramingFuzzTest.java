@@ -36,8 +36,8 @@ import org.junit.jupiter.params.provider.MethodSource;
  * the end of each: there are as many responses as it finds requests, each response belongs to its
  * request, and after a broken request there is nothing more.
  *
- * <p>Every request has a unique name, which its response repeats; every body that is rejected unread
- * is itself a request with another name, which no response may repeat.
+ * <p>Every request has a unique name, which its response repeats; every body that is rejected
+ * unread is itself a request with another name, which no response may repeat.
  */
 @Tag("slow")
 class FramingFuzzTest {

@@ -42,8 +42,7 @@ class BodyMemoryTest {
   }
 
   @Test
-  void spilled_rows_are_in_the_data_directory_readable_by_the_owner_only()
-      throws IOException {
+  void spilled_rows_are_in_the_data_directory_readable_by_the_owner_only() throws IOException {
     BodyMemory withData = new BodyMemory(32 * MIB, new SpillDirectories(data));
     try (BodyMemory.Share share = withData.share(ONE)) {
       spill(share);
@@ -110,8 +109,7 @@ class BodyMemoryTest {
   }
 
   @Test
-  void a_waiting_large_request_does_not_block_a_small_one()
-      throws Exception {
+  void a_waiting_large_request_does_not_block_a_small_one() throws Exception {
     BodyMemory.Share holder = memory.share(ONE);
     holder.mustHold(8 * MIB);
     CountDownLatch waits = new CountDownLatch(1);

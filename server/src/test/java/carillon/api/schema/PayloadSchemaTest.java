@@ -334,7 +334,8 @@ class PayloadSchemaTest {
   }
 
   /**
-   * Without a bound, each would take more memory than a node has: name, schema, pointer of the error.
+   * Without a bound, each would take more memory than a node has: name, schema, pointer of the
+   * error.
    */
   static Stream<Arguments> largePatterns() {
     String long4990 = "{\"pattern\":\"a{1000}b{1000}c{1000}d{1000}e{990}\"}";

@@ -140,8 +140,7 @@ class UpkeepTest {
       assertThat(upkeep.stuckFor(Duration.ofMinutes(1))).isEmpty();
       String isStuck = "loop " + loop + " is stuck";
       try {
-        await()
-            .until(() -> upkeep.stuckFor(Duration.ofMillis(300)).equals(Optional.of(isStuck)));
+        await().until(() -> upkeep.stuckFor(Duration.ofMillis(300)).equals(Optional.of(isStuck)));
       } finally {
         moves.countDown();
       }

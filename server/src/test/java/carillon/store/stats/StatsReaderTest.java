@@ -242,8 +242,7 @@ class StatsReaderTest {
     "ActivityReader, SERIES, activity",
     "WaitingCounts, DELETE_EMPTY, waiting"
   })
-  void all_statistics_use_an_index(String type, String field, String table)
-      throws Exception {
+  void all_statistics_use_an_index(String type, String field, String table) throws Exception {
     String sql = Explained.text(Explained.type(type).getDeclaredField(field));
 
     assertThat(Explained.generic(world, sql))
