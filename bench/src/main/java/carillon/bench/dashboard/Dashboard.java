@@ -21,8 +21,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * The dashboard next to millions of tasks: how long each request of its pages takes
- * first, and what do many open tabs cost the database?
+ * The dashboard next to millions of tasks: how long each request of its pages takes first, and what
+ * do many open tabs cost the database?
  */
 public final class Dashboard implements Scenario<CarillonServer> {
 

@@ -152,8 +152,10 @@ public final class Report {
     facts.forEach((name, value) -> page.append("- %s: %s%n".formatted(name, value)));
     page.append("- PostgreSQL, the same for all: ").append(listed(postgres)).append("\n\n");
     page.append(
-        "What each scenario does, which systems take part, and how to run one alone: [bench](../README.md)."
-            + "\n\n## Targets\n\nAll of Carillon, compared with others in this very run.\n\n");
+        "What each scenario does, which systems take part, and how to run one alone:"
+            + " [bench](../README.md).\n\n"
+            + "## Targets\n\n"
+            + "All of Carillon, compared with others in this very run.\n\n");
     page.append(lines(Targets.rows(results, bigBurst), 2)).append('\n');
     page.append(disturbed(results));
     page.append(

@@ -65,7 +65,8 @@ public final class BigBurst implements Scenario<CarillonServer> {
     Instant from = Instant.now().plus(carillon.lead(tasks));
     int others = handInOthers(carillon, OTHER, from, WINDOW);
     carillon.schedule(tasks, from, Duration.ZERO);
-    // Most tasks are created long before they are due; the drain that this is compared with has that too.
+    // Most tasks are created long before they are due; the drain that this is compared with has
+    // that too.
     carillon.store().settle();
     if (Instant.now().isAfter(from)) {
       throw new IOException("the first task was due before all had been handed in");

@@ -12,9 +12,9 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Releases a backlog of due tasks at once and measures how fast it is completed. A disturbed drain is
- * compared with an undisturbed one of the same system in alternating rounds, because machines and
- * programs get faster and slower over time.
+ * Releases a backlog of due tasks at once and measures how fast it is completed. A disturbed drain
+ * is compared with an undisturbed one of the same system in alternating rounds, because machines
+ * and programs get faster and slower over time.
  */
 public enum Drain implements Rounds<Worker> {
   ALONE,

@@ -12,9 +12,9 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One system's part in a scenario whose systems alternate, so that a machine that gets
- * faster or slower meanwhile does so for all of them. It is there from the first round to the last,
- * and has nothing to do while the others are at it.
+ * One system's part in a scenario whose systems alternate, so that a machine that gets faster or
+ * slower meanwhile does so for all of them. It is there from the first round to the last, and has
+ * nothing to do while the others are at it.
  */
 public final class Turn<C extends Contender> implements AutoCloseable {
 

@@ -14,9 +14,7 @@ public interface Contender extends AutoCloseable {
 
   Store store();
 
-  /**
-   * The process whose CPU and memory are measured, together with its descendants.
-   */
+  /** The process whose CPU and memory are measured, together with its descendants. */
   long pid();
 
   /** The processes of a system that runs several, each with its descendants. */

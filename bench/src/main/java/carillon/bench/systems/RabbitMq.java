@@ -16,7 +16,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
 /**
- * A RabbitMQ of its own, with one quorum queue, and the plain producer that Carillon is compared with.
+ * A RabbitMQ of its own, with one quorum queue, and the plain producer that Carillon is compared
+ * with.
  */
 public final class RabbitMq implements AutoCloseable {
 

@@ -36,8 +36,8 @@ public final class SqlLimit implements Worker {
   /**
    * Claims and ends are separate transactions, because a node that crashes between them must be
    * found out. A claim sets the columns that WorkQueue.claimDue sets and leaves one row in claim;
-   * an end sets those of Completions.complete and removes that row. It continues where it was in the
-   * index, as a lane's cursor does.
+   * an end sets those of Completions.complete and removes that row. It continues where it was in
+   * the index, as a lane's cursor does.
    */
   private static final String DRAIN =
       """

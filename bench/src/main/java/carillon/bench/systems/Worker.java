@@ -19,8 +19,8 @@ public interface Worker extends Contender {
   long finished() throws IOException;
 
   /**
-   * Seconds from the first start to the last end of this many tasks, which were loaded last
-   * and have ended, in seconds.
+   * Seconds from the first start to the last end of this many tasks, which were loaded last and
+   * have ended, in seconds.
    *
    * @throws IllegalStateException if fewer have completed
    */

@@ -135,7 +135,9 @@ final class Timeline {
     return most;
   }
 
-  /** The step between ticks: 1, 2 or 5 times a power of ten, for about the wanted number of ticks. */
+  /**
+   * The step between ticks: 1, 2 or 5 times a power of ten, for about the wanted number of ticks.
+   */
   private static int step(int most, int parts) {
     int power = 1;
     while (true) {

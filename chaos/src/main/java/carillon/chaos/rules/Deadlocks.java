@@ -18,7 +18,8 @@ public final class Deadlocks {
   /** Between the statements of an event. */
   public static final String BETWEEN = ", ";
 
-  private static final String REAPER = "Claims."; // and the last report of a claim, which deletes its row
+  private static final String REAPER =
+      "Claims."; // and the last report of a claim, which deletes its row
   private static final Set<String> LOCKING_CLAIMS =
       Set.of("Outcomes.retire", "LeaseRenewals.checkSooner");
 

@@ -129,7 +129,9 @@ public final class Duplicates {
     return isKilled || !HARMLESS.contains(fault.kind());
   }
 
-  /** A node that was paused past the deadline may see the timeout first and the response after it. */
+  /**
+   * A node that was paused past the deadline may see the timeout first and the response after it.
+   */
   private static boolean isReadTooLate(Facts facts, Delivery before, @Nullable String holder) {
     return facts.faults().stream()
         .anyMatch(

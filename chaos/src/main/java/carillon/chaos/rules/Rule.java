@@ -17,7 +17,9 @@ public enum Rule {
   R3B("unexplained duplicate: delivered again after success", Duplicates::unexplained),
   R4("double claim: two holders of one task", Claiming::doubleClaim),
   R5("payload integrity: not what was submitted, or not signed", Loss::payload),
-  R6("zombie: written by a holder that had lost its lease, or a version that fell", Claiming::zombie),
+  R6(
+      "zombie: written by a holder that had lost its lease, or a version that fell",
+      Claiming::zombie),
   R7("attempt overrun: more attempts than allowed or than recorded", Claiming::overrun),
   R8("early: before it was due", Timing::early),
   R8B("over-claim: more than was asked for", Claiming::overClaim),

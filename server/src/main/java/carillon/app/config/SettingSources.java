@@ -157,8 +157,7 @@ final class SettingSources {
         throw new CommandFailed(
             "unknown variable "
                 + quoted(name)
-                + Suggestion.hint(
-                    name, Setting.keys().stream().map(Setting::variableOf).toList()));
+                + Suggestion.hint(name, Setting.keys().stream().map(Setting::variableOf).toList()));
       }
     }
   }
