@@ -10,7 +10,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class SuggestionTest {
 
   private static final List<String> KNOWN =
-      List.of("port", "pool-size", "concurrency-key", "--key");
+      List.of("port", "pool-size", "concurrency-key", "--key", "ttl", "priority");
 
   @ParameterizedTest
   @CsvSource({
@@ -18,6 +18,7 @@ class SuggestionTest {
     "poolsize, pool-size",
     "portt, port",
     "Port, port",
+    "Priorty, priority",
     "concurencykey, concurrency-key",
     "--kye, --key"
   })
@@ -26,7 +27,7 @@ class SuggestionTest {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"zzzz", "", "sort", "pay", "--hey", "concurrency"})
+  @ValueSource(strings = {"zzzz", "", "sort", "pay", "--hey", "concurrency", "url", "payload"})
   void another_word_gets_no_suggestion(String word) {
     assertThat(Suggestion.hint(word, KNOWN)).isEmpty();
   }
