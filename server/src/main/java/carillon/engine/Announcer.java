@@ -143,14 +143,14 @@ public final class Announcer implements Agenda.Peers {
     List<Hint.Due> listed =
         due.entrySet().stream()
             .sorted(Map.Entry.comparingByValue())
-            .limit(MAX_HINTS * Hint.MOST_DUE)
+            .limit(MAX_HINTS * Hint.MAX_DUE)
             .map(
                 each ->
                     new Hint.Due(each.getKey().partition(), each.getKey().lane(), each.getValue()))
             .toList();
     List<Hint> hints = new ArrayList<>();
-    for (int from = 0; from < listed.size() || !news.isEmpty(); from += Hint.MOST_DUE) {
-      int to = Math.min(listed.size(), from + Hint.MOST_DUE);
+    for (int from = 0; from < listed.size() || !news.isEmpty(); from += Hint.MAX_DUE) {
+      int to = Math.min(listed.size(), from + Hint.MAX_DUE);
       hints.add(new Hint(self, news, listed.subList(from, to)));
       news.clear();
     }

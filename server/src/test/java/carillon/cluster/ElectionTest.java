@@ -178,7 +178,7 @@ class ElectionTest {
     election.electOnce();
     assertThat(election.term()).isEmpty();
     election.electOnce();
-    assertThat(new Leadership(world.db).current()).as("whoever leads").isEmpty();
+    assertThat(new Leadership(world.db).current()).as("leader").isEmpty();
     rival.electOnce();
     assertThat(rival.term()).contains(new Term(2, "b"));
 

@@ -186,7 +186,7 @@ class HintsTest {
         new Announcer(
             "creator", world.catalog, () -> ClusterView.without(null), world.clock, sent::add);
     Instant now = here.clock.instant();
-    for (int lane = 1; lane <= 11 * Hint.MOST_DUE; lane++) {
+    for (int lane = 1; lane <= 11 * Hint.MAX_DUE; lane++) {
       announcer.hint(Partition.of(now), lane, now.plusMillis(lane));
     }
     announcer.announce(Hint.News.SHARDS);
@@ -194,11 +194,11 @@ class HintsTest {
     announcer.announceOnce();
     announcer.announceOnce();
 
-    assertThat(sent).hasSize(10).allMatch(hint -> hint.due().size() == Hint.MOST_DUE);
+    assertThat(sent).hasSize(10).allMatch(hint -> hint.due().size() == Hint.MAX_DUE);
     assertThat(sent).filteredOn(hint -> !hint.news().isEmpty()).hasSize(1);
     assertThat(sent.stream().flatMap(hint -> hint.due().stream()).map(Hint.Due::lane))
         .doesNotHaveDuplicates()
-        .allMatch(lane -> lane <= 10 * Hint.MOST_DUE);
+        .allMatch(lane -> lane <= 10 * Hint.MAX_DUE);
   }
 
   @Test

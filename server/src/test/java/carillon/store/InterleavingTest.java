@@ -41,7 +41,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 
 /**
  * Every order of what can happen to one task, over two connections. The first connection's worker
- * holds the task from before ("old"); the second one claims it anew. A model of a dozen lines says
+ * holds the task from before ("old"); the second one claims it again. A model of a dozen lines says
  * what each step must do; the database must agree, in all 720 orders one after the other, and in
  * all pairs of which one begins while the other is uncommitted.
  */

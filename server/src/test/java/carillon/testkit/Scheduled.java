@@ -12,7 +12,7 @@ public final class Scheduled {
     this.world = world;
   }
 
-  /** One that fires every so many seconds from the year 2025 on, and will not be planned. */
+  /** A schedule that fires at a fixed interval from 2025 on, and will not be planned. */
   public long every(String name, int seconds) {
     return add(name, "NULL", String.valueOf(seconds * 1_000L), "UTC");
   }

@@ -85,7 +85,7 @@ public final class Servers implements BeforeAllCallback, AfterEachCallback, Afte
 
   @Override
   public void beforeAll(ExtensionContext context) {
-    ofClass = true; // nobody else is told
+    ofClass = true; // called only for a static extension
   }
 
   @Override

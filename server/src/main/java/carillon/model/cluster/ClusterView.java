@@ -4,31 +4,31 @@ import java.util.Collection;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a node knows of the cluster since its last heartbeat. It may be out of date; nothing goes
- * wrong by that.
+ * What a node knows of the cluster since its last heartbeat. It may be out of date, which is
+ * harmless.
  *
- * @param leader who leads; null if nobody does
- * @param shards those that this node looks after, a bit each
- * @param isAlone whether there is no other node, whatever its roles
+ * @param leader the current leader, or null
+ * @param shards the shards that this node owns, one bit each
+ * @param isAlone whether there is no other node of any role
  */
 public record ClusterView(@Nullable Term leader, long shards, boolean isAlone) {
 
   private static final long ALL = -1L;
 
-  /** Of a node that has asked nobody yet. */
+  /** The view before the first heartbeat. */
   public static final ClusterView ALONE = new ClusterView(null, ALL, true);
 
-  /** Of a node that looks after nothing. */
+  /** The view of a node that owns no shards. */
   public static ClusterView without(@Nullable Term leader) {
     return new ClusterView(leader, 0, false);
   }
 
   /**
-   * A node that runs tasks alone looks after everything, and so does every one while no shard is
-   * given to anybody: better all of them than none.
+   * The only node that runs tasks owns all shards. So does every node while no shard is assigned:
+   * overlapping owners are harmless, missing ones are not.
    *
-   * @param own the shards that are given to this node
-   * @param given how many are given to any
+   * @param own the shards that are assigned to this node
+   * @param given how many shards are assigned to any node
    * @param others how many other nodes run tasks
    */
   public static ClusterView seen(
@@ -43,17 +43,17 @@ public record ClusterView(@Nullable Term leader, long shards, boolean isAlone) {
     return new ClusterView(leader, bits, false);
   }
 
-  /** The same of a node that is not alone, be it that the others run no tasks. */
+  /** The view of a node in a multi-node cluster, even if its peers have no engine role. */
   public ClusterView inCompany() {
     return new ClusterView(leader, shards, false);
   }
 
-  /** Whether this node looks after the lane. */
+  /** Whether this node owns the lane. */
   public boolean isOurs(int lane) {
     return (shards >>> Shards.of(lane) & 1) == 1;
   }
 
-  /** How many shards this node looks after. */
+  /** How many shards this node owns. */
   public int count() {
     return Long.bitCount(shards);
   }

@@ -13,28 +13,28 @@ import java.util.Set;
 import java.util.stream.Collectors;
 
 /**
- * What a node tells the others so that they need not wait for their next look. None of it must
- * arrive: who hears nothing finds out a moment later.
+ * A message from one node to the others, so that they need not wait for their next sweep. Best
+ * effort: a node that misses a hint finds the work in its next sweep.
  *
- * @param from which process says so
- * @param due what can be claimed, or soon can
+ * @param from the process that sent it
+ * @param due lanes with tasks that can be claimed now or soon
  */
 public record Hint(String from, Set<News> news, List<Due> due) {
 
-  /** As many fit into what a database lets nodes tell one another at once. */
-  public static final int MOST_DUE = 150;
+  /** As many as fit into one NOTIFY. */
+  public static final int MAX_DUE = 150;
 
-  /** That something changed, and one has to look what. */
+  /** What has changed; the receiver reads the new state itself. */
   public enum News {
-    /** A node came, or is about to go. */
+    /** A node has joined, or is about to leave. */
     MEMBERS,
-    /** The leader shared the shards out anew. */
+    /** The leader has reassigned shards. */
     SHARDS,
-    /** Schedules were changed. */
+    /** A schedule has changed. */
     SCHEDULES
   }
 
-  /** Something in a lane that can be claimed from then on. */
+  /** A lane with a task that can be claimed from that time on. */
   public record Due(Partition partition, int lane, Instant readyAt) {}
 
   public Hint {
@@ -56,7 +56,7 @@ public record Hint(String from, Set<News> news, List<Due> due) {
     return due.partition().day().toEpochDay() + "," + due.lane() + "," + micros;
   }
 
-  /** Whoever may write to the database can say anything there: what makes no sense is left out. */
+  /** Ignores what it cannot parse: anyone who can write to the database can send a NOTIFY. */
   public static Optional<Hint> read(String text) {
     String[] parts = text.split("\\|", -1);
     if (parts.length != 3) {

@@ -3,10 +3,10 @@ package carillon.model.cluster;
 import java.time.Duration;
 
 /**
- * One stretch of being a member of the cluster, under which a node claims.
+ * One period of membership in the cluster. A node claims under its lease.
  *
- * @param node the id of this stretch; a node that lost its lease goes on under another
- * @param trustedUntil by {@link System#nanoTime}: after that the lease may have lapsed and nothing
+ * @param node the id of this period; a node that lost its lease continues under a new id
+ * @param trustedUntil by {@link System#nanoTime}: afterwards the lease may have lapsed, and nothing
  *     new is started
  */
 public record NodeLease(String node, long trustedUntil) {
@@ -16,8 +16,8 @@ public record NodeLease(String node, long trustedUntil) {
   }
 
   /**
-   * Trust is counted from before the question was sent, so a slow answer shortens a lease and never
-   * stretches it; the last fifth is left out, so that we stop before another node may begin.
+   * Trust is counted from before the query was sent, so a slow response shortens a lease and never
+   * extends it. The last fifth is left out, so that this node stops before another one may start.
    */
   public static long trustedUntil(long askedAt, Duration lease) {
     return askedAt + lease.toNanos() / 5 * 4;

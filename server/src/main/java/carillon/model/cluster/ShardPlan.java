@@ -10,7 +10,7 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
-/** Shares shards out between nodes, evenly and with as few moves as that allows. Pure. */
+/** Assigns shards to nodes, evenly and with as few moves as possible. Pure. */
 public final class ShardPlan {
 
   private final Map<String, List<Integer>> kept = new TreeMap<>();
@@ -19,10 +19,9 @@ public final class ShardPlan {
   private ShardPlan() {}
 
   /**
-   * Who is to look after each shard; nobody in an empty map, if there are no nodes. The same for
-   * the same input, in whatever order that comes.
+   * The owner of each shard; empty if there are no nodes. The order of the input does not matter.
    *
-   * @param current who looks after it now, if anybody
+   * @param current the present owner of each shard that has one
    */
   public static Map<Integer, String> assign(
       Map<Integer, @Nullable String> current, Collection<String> live, int shards) {
@@ -49,10 +48,10 @@ public final class ShardPlan {
     }
   }
 
-  /** Who has most may keep one more than the others, where they cannot all have the same. */
+  /** Where shares cannot be equal, the nodes with the most shards keep one more. */
   private Map<String, Integer> quotas(int shards) {
     List<String> most = new ArrayList<>(kept.keySet());
-    // Stable, and by name to begin with.
+    // A stable sort, by name first.
     most.sort(Comparator.comparingInt((String node) -> -sizeOf(node)));
     Map<String, Integer> quotas = new TreeMap<>();
     for (int i = 0; i < most.size(); i++) {
@@ -77,7 +76,7 @@ public final class ShardPlan {
     }
   }
 
-  /** Here and there, so that what lay side by side does not move to one node together. */
+  /** Picks spread-out shards, so that neighbouring shards do not all move to one node. */
   private void giveUp(List<Integer> shards, int quota) {
     int surplus = shards.size() - quota;
     if (surplus <= 0) {

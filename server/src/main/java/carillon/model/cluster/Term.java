@@ -1,9 +1,9 @@
 package carillon.model.cluster;
 
 /**
- * One stretch of leading the cluster.
+ * One period of leadership.
  *
- * @param number rises with every change of hands, so a lower one is over
- * @param node who leads in it
+ * @param number rises with every change of leader, so a lower number is a past term
+ * @param node the leader in this term
  */
 public record Term(long number, String node) {}

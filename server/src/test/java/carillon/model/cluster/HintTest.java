@@ -57,7 +57,7 @@ class HintTest {
         new Hint.Due(far, Integer.MAX_VALUE, Instant.parse("9999-12-31T00:00:00.000001Z"));
     Hint hint =
         new Hint(
-            "0123456789ab", Set.of(Hint.News.values()), Collections.nCopies(Hint.MOST_DUE, due));
+            "0123456789ab", Set.of(Hint.News.values()), Collections.nCopies(Hint.MAX_DUE, due));
 
     assertThat(hint.text().length()).isLessThan(8_000);
   }

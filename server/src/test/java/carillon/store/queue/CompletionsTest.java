@@ -149,21 +149,21 @@ class CompletionsTest {
     assertThat(old).hasSize(TASKS);
     assertThat(takeBack(old.subList(0, OTHERS))).hasSize(OTHERS);
     ready();
-    List<ClaimedTask> anew = claim(OTHERS);
-    assertThat(anew).hasSize(OTHERS);
+    List<ClaimedTask> again = claim(OTHERS);
+    assertThat(again).hasSize(OTHERS);
 
     Set<TaskId> written =
         finish(old.stream().map(task -> completed(task, said.of(task))).toList(), "worker");
 
     Set<TaskId> held = new HashSet<>(old.stream().map(ClaimedTask::id).toList());
-    anew.forEach(task -> held.remove(task.id()));
+    again.forEach(task -> held.remove(task.id()));
     assertThat(written).isEqualTo(held);
     assertThat(world.value("SELECT count(*) FROM carillon.task WHERE state = 'COMPLETED'"))
         .isEqualTo(String.valueOf(TASKS - OTHERS));
     assertThat(world.value("SELECT count(*) FROM carillon.task WHERE output IS NOT NULL"))
         .isEqualTo(said == Said.NOTHING ? "0" : String.valueOf(TASKS - OTHERS));
-    anew.forEach(task -> assertThat(world.state(task.id())).isEqualTo(TaskState.RUNNING));
-    assertThat(finish(anew.stream().map(task -> completed(task, null)).toList(), "worker"))
+    again.forEach(task -> assertThat(world.state(task.id())).isEqualTo(TaskState.RUNNING));
+    assertThat(finish(again.stream().map(task -> completed(task, null)).toList(), "worker"))
         .hasSize(OTHERS);
   }
 
