@@ -13,6 +13,7 @@ import carillon.model.target.AddressRules;
 import carillon.model.target.BrokerName;
 import carillon.model.target.HttpTargetRules;
 import carillon.store.Memory;
+import carillon.store.Store;
 import carillon.store.db.Json;
 import carillon.store.schedules.StoredSchedule;
 import carillon.testkit.World;
@@ -49,6 +50,10 @@ public final class TestApi implements AutoCloseable {
       new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
   final AtomicReference<Optional<String>> notReady = new AtomicReference<>(Optional.empty());
   final AtomicReference<Optional<String>> notLive = new AtomicReference<>(Optional.empty());
+
+  /** The API's own store: it keeps keys in memory for a second. */
+  public final Store store;
+
   public final HttpApi api;
 
   private final HttpClient client =
@@ -60,10 +65,12 @@ public final class TestApi implements AutoCloseable {
       Set<BrokerName> brokers,
       Duration patience,
       SlowClients.Max most) {
+    this.store =
+        world.storeOn(world.db, new Memory.Settings(null, Duration.ofDays(30), timetables));
     this.api =
         HttpApi.start(
             config(0, databaseRequests, brokers),
-            world.storeOn(world.db, new Memory.Settings(null, Duration.ofDays(30), timetables)),
+            store,
             new HttpTargetRules(AddressRules.PUBLIC_ONLY),
             health(),
             metrics,

@@ -203,8 +203,8 @@ class EventApiTest {
     var auth =
         new Auth(
             "00".repeat(32),
-            api.world.store.keys(),
-            api.world.store.tenants(),
+            api.store.keys(),
+            api.store.tenants(),
             new DatabaseGate(api.world.db, 1));
     Caller caller = auth.caller(Permission.TASKS_READ, List.of("Bearer " + key), List.of());
     EventStream stream =
