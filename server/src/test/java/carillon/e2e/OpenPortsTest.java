@@ -66,7 +66,7 @@ class OpenPortsTest {
   @Test
   void a_node_that_others_can_reach_says_so_and_names_the_file_that_it_read() {
     assertThat(server.errors())
-        .containsPattern("WARN .*plain HTTP is open to other machines bind=0\\.0\\.0\\.0 port=")
+        .containsPattern("WARN .*plain HTTP is open to the network bind=0\\.0\\.0\\.0 port=")
         .containsPattern("INFO .*read configuration file path=/.*/home/carillon\\.yaml")
         .doesNotContain(METRICS_KEY);
     try (Carillon api = server.connect()) {
