@@ -15,9 +15,9 @@ import java.util.OptionalInt;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * A real PostgreSQL for the whole test run, and a separate database for each test class. The product
- * connects as a plain role, made as docs/operations.md says; only the tests themselves may be the
- * superuser.
+ * A real PostgreSQL for the whole test run, and a separate database for each test class. The
+ * product connects as a plain role, made as docs/operations.md says; only the tests themselves may
+ * be the superuser.
  */
 public final class Postgres {
 

@@ -44,7 +44,9 @@ class ShardPlanTest {
         .count();
   }
 
-  /** The shards that any plan must move: those without a live owner, and those above a fair share. */
+  /**
+   * The shards that any plan must move: those without a live owner, and those above a fair share.
+   */
   private static long fewestMoves(Map<Integer, @Nullable String> current, Set<String> live) {
     int share = SHARDS / live.size();
     int mayHaveOneMore = SHARDS % live.size();
