@@ -262,8 +262,7 @@ public final class ClientConnection {
       case NEXT_REQUEST -> isLate && !hasUnreadBytes() ? dropped(Drop.IDLE) : null;
       case HEAD -> isLate && !hasUnreadBytes() ? cutOff(Drop.SLOW_HEAD) : null;
       case BODY -> {
-        boolean isStalled = isLate && !hasUnreadBytes();
-        Drop reason = isStalled ? Drop.STALLED_BODY : slowBody(now, since, timeout);
+        Drop reason = slowBody(now, since, timeout);
         yield reason == null ? null : cutOff(reason);
       }
       case RESPONSE ->
@@ -305,11 +304,13 @@ public final class ClientConnection {
   }
 
   private @Nullable Drop slowBody(long now, long since, Duration timeout) {
-    long deadline = bodyDeadline;
-    if (deadline != NEVER && now - deadline > 0) {
-      return Drop.BODY_DEADLINE;
+    boolean isStalled = now - since > timeout.toNanos();
+    boolean isTooSlow = isStalled || body.isBelowRate(now - since, timeout);
+    if (isTooSlow && !hasUnreadBytes()) {
+      return isStalled ? Drop.STALLED_BODY : Drop.SLOW_BODY;
     }
-    return body.isBelowRate(now - since, timeout) ? Drop.SLOW_BODY : null;
+    long deadline = bodyDeadline;
+    return deadline != NEVER && now - deadline > 0 ? Drop.BODY_DEADLINE : null;
   }
 
   /** How many bytes of a body or response were transferred, and how long the client took. */

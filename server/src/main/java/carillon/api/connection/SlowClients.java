@@ -130,7 +130,7 @@ public final class SlowClients implements SocketOptions, AutoCloseable {
     if (same.size() >= max.perAddress() && !makeRoom(same, ClientConnection::idleSince)) {
       full = ClientConnection.Drop.ADDRESS_LIMIT;
     } else if (connections.size() - reserved.size() >= max.all()
-        && !makeRoom(connections.values(), ClientConnection::idleSince)) {
+        && !makeRoom(connections.values(), SlowClients::regularIdleSince)) {
       full = ClientConnection.Drop.CONNECTION_LIMIT;
     }
     if (full != null) {
@@ -155,6 +155,11 @@ public final class SlowClients implements SocketOptions, AutoCloseable {
       reserved.add(connection);
     }
     return connection;
+  }
+
+  /** A reserved connection is not counted, so to close it would make no room. */
+  private static @Nullable Long regularIdleSince(ClientConnection connection) {
+    return connection.isReserved() ? null : connection.idleSince();
   }
 
   /** Closes the connection that has waited longest; preferably one that never sent a request. */

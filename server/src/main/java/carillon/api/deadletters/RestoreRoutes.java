@@ -184,7 +184,7 @@ public final class RestoreRoutes {
       SpillBuffer.Reader line = buffer.reader();
       line.moveTo(index);
       ArchivedTask task =
-          reader.read(fields(line.bytes(), line.from(), line.length(), index), caller);
+          reader.read(fields(line.bytes(), line.from(), line.length(), numbers.get(index)), caller);
       errors.throwIfAny();
       return Objects.requireNonNull(task);
     }

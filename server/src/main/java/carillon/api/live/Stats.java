@@ -229,8 +229,9 @@ public final class Stats {
                 counts().forEach(query -> query.refresh(tenants));
                 activity.refresh(activities);
               } finally {
-                join(hours); // also after a failure: it must not outlive this turn
+                hours.handle((_, _) -> null).join(); // it must not outlive this turn
               }
+              join(hours);
             });
   }
 

@@ -167,6 +167,16 @@ public final class Agenda implements DueListener {
   }
 
   /**
+   * Removes the entries of partitions before that one that are no longer there. A lane that nothing
+   * claims from here, such as one of pull workers, would keep them, and its next claim would fail.
+   */
+  synchronized void removeDropped(Partition before, Set<Partition> existing) {
+    waiting
+        .keySet()
+        .removeIf(partition -> partition.compareTo(before) < 0 && !existing.contains(partition));
+  }
+
+  /**
    * Removes and returns the entries of these lanes that are due by then. Entries that are added
    * while the claim runs are not lost, even if the result of the claim is.
    */

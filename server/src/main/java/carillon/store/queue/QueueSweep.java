@@ -32,8 +32,9 @@ public final class QueueSweep {
   private volatile int sweepsPerFullSweep = SWEEPS_PER_FULL_SWEEP;
   private @Nullable Long sweptAt; // guarded by this
   private volatile Set<Partition> open = Set.of(); // at the last sweep
-  private volatile Set<Partition> swept =
-      Set.of(); // those of them that were swept since they opened
+
+  /** The open partitions that were swept since they opened. */
+  private volatile Set<Partition> swept = Set.of();
 
   public QueueSweep(Db db, Partitions partitions, Agenda agenda) {
     this.db = db;
@@ -81,6 +82,7 @@ public final class QueueSweep {
     Set<Partition> before = swept;
     Set<Partition> all = Set.copyOf(opened);
     open = all;
+    agenda.removeDropped(yesterday, all);
     for (Partition partition : opened) {
       boolean isRecent =
           shared.contains(partition)
@@ -122,12 +124,16 @@ public final class QueueSweep {
   private void sweepPartition(Partition partition) {
     agenda.swept(
         partition,
-        db.autoCommit(
-            tx ->
-                tx.query(
-                    Sql.forPartition(SWEEP, partition),
-                    row ->
-                        new Agenda.Entry(
-                            partition, row.getInt("lane"), Sql.requiredInstant(row, "ready_at")))));
+        Partitions.unlessDropped(
+            () ->
+                db.autoCommit(
+                    tx ->
+                        tx.query(
+                            Sql.forPartition(SWEEP, partition),
+                            row ->
+                                new Agenda.Entry(
+                                    partition,
+                                    row.getInt("lane"),
+                                    Sql.requiredInstant(row, "ready_at"))))));
   }
 }

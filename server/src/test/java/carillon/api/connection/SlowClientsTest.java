@@ -305,7 +305,25 @@ class SlowClientsTest {
     assertThat(accept("127.0.1.6").busy().connection().isReserved()).isFalse();
 
     assertThat(idle.isOpen()).isFalse();
-    assertThat(accept("127.0.1.7").connection().isReserved()).isTrue();
+    Accepted health = accept("127.0.1.7");
+    assertThat(health.connection().isReserved()).isTrue();
+    assertThat(accept("127.0.1.8").connection().isReserved()).isTrue();
+    assertThat(health.isOpen()).as("to close a reserved connection makes no room").isTrue();
+  }
+
+  @Test
+  void a_large_body_whose_bytes_no_thread_had_time_to_read_is_not_slow() throws IOException {
+    Accepted starved = accept().busy();
+    clients.getLast().write(ByteBuffer.allocate(100));
+    starved.connection().bodyStarts(10 << 20);
+    starved.connection().waits(ClientConnection.Wait.BODY);
+    Accepted slow = accept().busy();
+    slow.connection().bodyStarts(10 << 20);
+    slow.connection().waits(ClientConnection.Wait.BODY);
+
+    await().until(() -> slow.connection().isCut());
+
+    assertThat(starved.connection().isCut()).isFalse();
   }
 
   @Test

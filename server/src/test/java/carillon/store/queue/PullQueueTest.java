@@ -3,6 +3,7 @@ package carillon.store.queue;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import carillon.model.Partition;
 import carillon.model.TaskId;
 import carillon.model.target.Target;
 import carillon.model.task.ClaimedTask;
@@ -11,6 +12,8 @@ import carillon.model.task.TaskState;
 import carillon.store.tasks.ChangeResult;
 import carillon.testkit.World;
 import java.time.Duration;
+import java.time.Instant;
+import java.time.LocalDate;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
@@ -76,6 +79,19 @@ class PullQueueTest {
 
     assertThat(world.value("SELECT count(*) FROM carillon.claim")).isEqualTo("0");
     assertThat(claimed).allMatch(task -> world.state(task.id()) == TaskState.COMPLETED);
+  }
+
+  @Test
+  void a_sweep_removes_the_agenda_of_a_dropped_partition_so_that_claims_work_again() {
+    TaskId id = world.create(World.task("t", new Target.Pull()));
+    int lane = Integer.parseInt(world.value("SELECT lane FROM carillon.task"));
+    Partition dropped = new Partition(LocalDate.of(2020, 1, 2));
+    world.agenda.found(dropped, lane, Instant.EPOCH);
+
+    world.sweep();
+
+    assertThat(claim(1)).extracting(ClaimedTask::id).containsExactly(id);
+    assertThat(world.agenda.partitionsDueBy(Instant.EPOCH)).doesNotContain(dropped);
   }
 
   @Test
