@@ -6,6 +6,7 @@ import com.microsoft.playwright.Page;
 import com.microsoft.playwright.Request;
 import com.microsoft.playwright.Route;
 import com.microsoft.playwright.options.AriaRole;
+import com.microsoft.playwright.options.WaitUntilState;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -164,7 +165,8 @@ class SignInTest {
     Page page = dashboard.open("/types");
     page.route("**/v1/me", SignInTest::refuse, new Page.RouteOptions().setTimes(1));
     page.clock().install();
-    page.reload();
+    // With the fake clock the load event did not fire in some runs.
+    page.reload(new Page.ReloadOptions().setWaitUntil(WaitUntilState.COMMIT));
 
     assertThat(Parts.button(page, "Try again")).isVisible();
     page.clock().fastForward(5_000);
