@@ -13,6 +13,7 @@ import carillon.model.task.DeliveryResult;
 import carillon.model.task.FailureKind;
 import carillon.model.task.Lease;
 import carillon.model.task.RetryPolicy;
+import carillon.testkit.Latches;
 import carillon.testkit.RabbitMqServer;
 import com.rabbitmq.client.AMQP;
 import com.rabbitmq.client.Channel;
@@ -30,6 +31,7 @@ import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -383,17 +385,22 @@ class RabbitPublisherTest {
     List<ClaimedTask> tasks =
         IntStream.range(0, 5_000).mapToObj(n -> task(to("", "durable"), 5)).toList();
     Set<String> accepted = ConcurrentHashMap.newKeySet();
-    publisher.publish(
-        tasks,
-        (task, how) -> {
-          if (how instanceof DeliveryResult.Accepted) {
-            accepted.add(task.id().toString());
-          }
-          synchronized (ended) {
-            ended.add(how);
-          }
-        });
-    await().atMost(TIMEOUT).until(() -> !accepted.isEmpty());
+    CountDownLatch firstAccepted = new CountDownLatch(1);
+    // On another thread: a fast broker confirms all of them before publish returns.
+    Thread.startVirtualThread(
+        () ->
+            publisher.publish(
+                tasks,
+                (task, how) -> {
+                  if (how instanceof DeliveryResult.Accepted) {
+                    accepted.add(task.id().toString());
+                    firstAccepted.countDown();
+                  }
+                  synchronized (ended) {
+                    ended.add(how);
+                  }
+                }));
+    Latches.await(firstAccepted);
     rabbit().kill9();
 
     await().atMost(TIMEOUT).until(() -> endedCount() == tasks.size());
