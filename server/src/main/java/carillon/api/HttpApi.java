@@ -238,6 +238,9 @@ public final class HttpApi implements AutoCloseable {
         .useNio(false)
         .shutdownHook(false)
         .shutdownGracePeriod(config.stopGrace())
+        // The default of 1024 overflows when clients reconnect all at once, and a dropped SYN is
+        // sent again only after a second: too late for a health check.
+        .backlog(MAX_CONNECTIONS)
         .maxTcpConnections(-1) // the server would stop accepting; SlowClients makes room
         .maxPayloadSize(Limits.BATCH_BYTES)
         .connectionOptions(slowClients)
