@@ -30,6 +30,7 @@ import carillon.store.tasks.Counters;
 import carillon.store.tasks.TaskView;
 import carillon.store.tasks.UniqueTasks;
 import carillon.testkit.FakeDeliverer;
+import carillon.testkit.TestTask;
 import carillon.testkit.World;
 import java.time.Duration;
 import java.time.Instant;
@@ -96,8 +97,7 @@ class EngineTest {
   }
 
   private static NewTask task(@Nullable Instant dueAt, Target target) {
-    return new NewTask(
-        "t", null, dueAt, null, null, "{}", target, QUICK, null, null, null, null, Map.of());
+    return TestTask.of("t").dueAt(dueAt).payload("{}").target(target).retry(QUICK).build();
   }
 
   /** Claims and flushes until the task is where it should be. */
@@ -264,21 +264,7 @@ class EngineTest {
 
   @Test
   void tasks_expire_even_where_nobody_claims() {
-    NewTask late =
-        new NewTask(
-            "t",
-            null,
-            null,
-            null,
-            null,
-            null,
-            new Target.Pull(),
-            null,
-            null,
-            Duration.ofMillis(5),
-            null,
-            null,
-            Map.of());
+    NewTask late = TestTask.of("t").target(new Target.Pull()).ttl(Duration.ofMillis(5)).build();
     TaskId id = world.create(late);
 
     await().until(() -> expirer.expireOnce() != null && world.state(id) == TaskState.EXPIRED);
@@ -290,8 +276,7 @@ class EngineTest {
   void tasks_with_one_concurrency_key_run_one_at_a_time() {
     deliverer.hang();
     NewTask keyed =
-        new NewTask(
-            "t", null, null, null, null, "{}", HTTP, QUICK, null, null, "only-one", null, Map.of());
+        TestTask.of("t").payload("{}").target(HTTP).retry(QUICK).concurrencyKey("only-one").build();
     world.create(keyed);
     world.create(keyed);
     world.create(keyed);
@@ -305,8 +290,7 @@ class EngineTest {
   @Test
   void the_next_holder_of_a_concurrency_key_starts_when_the_first_has_ended() {
     NewTask keyed =
-        new NewTask(
-            "t", null, null, null, null, "{}", HTTP, QUICK, null, null, "only-one", null, Map.of());
+        TestTask.of("t").payload("{}").target(HTTP).retry(QUICK).concurrencyKey("only-one").build();
     world.create(keyed);
     world.create(keyed);
     TaskId last = world.create(keyed);
@@ -366,21 +350,7 @@ class EngineTest {
 
   @Test
   void an_expired_task_that_engines_step_over_expires_all_the_same() {
-    NewTask late =
-        new NewTask(
-            "t",
-            null,
-            null,
-            null,
-            null,
-            null,
-            HTTP,
-            null,
-            null,
-            Duration.ofMillis(5),
-            null,
-            null,
-            Map.of());
+    NewTask late = TestTask.of("t").target(HTTP).ttl(Duration.ofMillis(5)).build();
     TaskId id = world.create(late);
     await().until(() -> !world.value("SELECT now() > expires_at FROM carillon.task").equals("f"));
 

@@ -11,6 +11,7 @@ import carillon.model.task.NewTask;
 import carillon.store.schedules.Backfills;
 import carillon.testkit.FakeDeliverer;
 import carillon.testkit.Scheduled;
+import carillon.testkit.TestTask;
 import carillon.testkit.World;
 import java.time.Duration;
 import java.time.Instant;
@@ -18,7 +19,6 @@ import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
-import java.util.Map;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -139,20 +139,10 @@ class LargePayloadsTest {
   }
 
   private static NewTask large(String type) {
-    return new NewTask(
-        type,
-        null,
-        null,
-        null,
-        null,
-        "\"" + "x".repeat(PAYLOAD - 2) + "\"",
-        new Target.Discard(),
-        null,
-        null,
-        null,
-        null,
-        null,
-        Map.of());
+    return TestTask.of(type)
+        .payload("\"" + "x".repeat(PAYLOAD - 2) + "\"")
+        .target(new Target.Discard())
+        .build();
   }
 
   @Test

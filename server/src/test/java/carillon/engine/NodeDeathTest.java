@@ -12,13 +12,13 @@ import carillon.model.task.ClaimedTask;
 import carillon.model.task.DeliveryResult;
 import carillon.model.task.Failure;
 import carillon.model.task.FailureKind;
-import carillon.model.task.NewTask;
 import carillon.model.task.RetryPolicy;
 import carillon.model.task.TaskState;
 import carillon.store.tasks.TaskStory;
 import carillon.store.tasks.TaskView;
 import carillon.testkit.FakeDeliverer;
 import carillon.testkit.Latches;
+import carillon.testkit.TestTask;
 import carillon.testkit.World;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -113,9 +113,7 @@ class NodeDeathTest {
   }
 
   private TaskId task() {
-    return world.create(
-        new NewTask(
-            "t", null, null, null, null, "{}", HTTP, PATIENT, null, null, null, null, Map.of()));
+    return world.create(TestTask.of("t").payload("{}").target(HTTP).retry(PATIENT).build());
   }
 
   private List<TaskId> tasks(int n) {
@@ -269,11 +267,7 @@ class NodeDeathTest {
   @Test
   void a_published_task_is_never_a_suspect_and_every_crash_costs_an_attempt() {
     Target kafka = new Target.Kafka("main", "t", Target.Complete.ON_PUBLISH, null);
-    TaskId id =
-        world.create(
-            new NewTask(
-                "t", null, null, null, null, "{}", kafka, PATIENT, null, null, null, null,
-                Map.of()));
+    TaskId id = world.create(TestTask.of("t").payload("{}").target(kafka).retry(PATIENT).build());
     for (int crash = 1; crash <= 2; crash++) {
       claimed("dead-" + crash, 1);
       dies("dead-" + crash);
@@ -728,10 +722,7 @@ class NodeDeathTest {
             Duration.ofMillis(1),
             Duration.ofMillis(1),
             RetryPolicy.Jitter.NONE);
-    TaskId id =
-        world.create(
-            new NewTask(
-                "t", null, null, null, null, "{}", HTTP, once, null, null, null, null, Map.of()));
+    TaskId id = world.create(TestTask.of("t").payload("{}").target(HTTP).retry(once).build());
     claimed("dead", 1);
     dies("dead");
 

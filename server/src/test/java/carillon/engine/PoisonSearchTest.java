@@ -8,10 +8,10 @@ import carillon.model.TaskId;
 import carillon.model.target.Target;
 import carillon.model.task.ClaimedTask;
 import carillon.model.task.DeliveryResult;
-import carillon.model.task.NewTask;
 import carillon.model.task.RetryPolicy;
 import carillon.store.tasks.TaskView;
 import carillon.testkit.FakeDeliverer;
+import carillon.testkit.TestTask;
 import carillon.testkit.World;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -145,9 +145,7 @@ class PoisonSearchTest {
   }
 
   private TaskId task() {
-    return world.create(
-        new NewTask(
-            "t", null, null, null, null, "{}", HTTP, PATIENT, null, null, null, null, Map.of()));
+    return world.create(TestTask.of("t").payload("{}").target(HTTP).retry(PATIENT).build());
   }
 
   private void allInFlight(Node node, int tasks) {

@@ -17,6 +17,7 @@ import carillon.store.queue.WorkReport;
 import carillon.store.stats.Activity;
 import carillon.store.tasks.TaskFilter;
 import carillon.testkit.SqlUser;
+import carillon.testkit.TestTask;
 import carillon.testkit.World;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -69,20 +70,7 @@ class TallyTest {
   }
 
   private NewTask task(String type, @Nullable Duration ttl) {
-    return new NewTask(
-        type,
-        "k",
-        null,
-        null,
-        null,
-        "{}",
-        new Target.Pull(),
-        null,
-        null,
-        ttl,
-        null,
-        null,
-        Map.of());
+    return TestTask.of(type).key("k").payload("{}").target(new Target.Pull()).ttl(ttl).build();
   }
 
   @Test

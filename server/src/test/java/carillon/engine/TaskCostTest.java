@@ -15,6 +15,7 @@ import carillon.model.task.NewTask;
 import carillon.model.task.RetryPolicy;
 import carillon.store.catalog.Types;
 import carillon.store.tasks.Counters;
+import carillon.testkit.TestTask;
 import carillon.testkit.World;
 import java.sql.Connection;
 import java.sql.DriverManager;
@@ -116,9 +117,7 @@ class TaskCostTest {
 
   /** Creates the tasks in batches and runs the loops until each has ended. */
   private void live(Target target, int attempts) {
-    NewTask task =
-        new NewTask(
-            "t", null, null, null, null, PAYLOAD, null, null, null, null, null, null, Map.of());
+    NewTask task = TestTask.of("t").payload(PAYLOAD).build();
     var settings =
         new Types.Settings(
             target,

@@ -10,11 +10,11 @@ import carillon.store.catalog.Replies;
 import carillon.store.tasks.CreateResult;
 import carillon.store.tasks.UniqueTasks;
 import carillon.testkit.Postgres;
+import carillon.testkit.TestTask;
 import carillon.testkit.World;
 import java.sql.Connection;
 import java.sql.Statement;
 import java.time.Duration;
-import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -52,21 +52,7 @@ class ForgettingTest {
   }
 
   private TaskId unique(String key, Duration window) {
-    NewTask task =
-        new NewTask(
-            "t",
-            key,
-            null,
-            null,
-            null,
-            null,
-            new Target.Discard(),
-            null,
-            null,
-            null,
-            null,
-            window,
-            Map.of());
+    NewTask task = TestTask.of("t").key(key).target(new Target.Discard()).uniqueFor(window).build();
     return switch (world.db.<CreateResult>inTransaction(
         tx -> world.tasks.create(tx, World.TENANT, task))) {
       case CreateResult.Created(var created) -> created.id();

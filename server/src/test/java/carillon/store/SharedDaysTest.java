@@ -23,6 +23,7 @@ import carillon.store.tasks.TaskView;
 import carillon.store.tasks.Tasks;
 import carillon.testkit.Scheduled;
 import carillon.testkit.SqlUser;
+import carillon.testkit.TestTask;
 import carillon.testkit.World;
 import java.sql.SQLException;
 import java.time.Duration;
@@ -75,20 +76,12 @@ class SharedDaysTest {
     return IntStream.range(0, days)
         .mapToObj(
             day ->
-                new NewTask(
-                    "t",
-                    key,
-                    inDays(day),
-                    null,
-                    null,
-                    "{}",
-                    new Target.Pull(),
-                    null,
-                    null,
-                    null,
-                    null,
-                    null,
-                    Map.of()))
+                TestTask.of("t")
+                    .key(key)
+                    .dueAt(inDays(day))
+                    .payload("{}")
+                    .target(new Target.Pull())
+                    .build())
         .toList();
   }
 

@@ -7,13 +7,13 @@ import static org.assertj.core.api.Assertions.within;
 import carillon.model.Partition;
 import carillon.model.TaskId;
 import carillon.model.task.AlertSetting;
-import carillon.model.task.NewTask;
 import carillon.model.task.TaskState;
 import carillon.store.catalog.Tenants;
 import carillon.store.tasks.CreateResult;
 import carillon.store.tasks.TaskView;
 import carillon.testkit.Overlapping;
 import carillon.testkit.SqlUser;
+import carillon.testkit.TestTask;
 import carillon.testkit.World;
 import java.sql.SQLException;
 import java.time.Duration;
@@ -289,21 +289,7 @@ class SqlEnqueueTest {
   @Test
   void a_unique_task_is_the_same_for_sql_and_the_api() throws SQLException {
     String first = user.enqueue("'mail', key => 'k', unique_for => interval '1 hour'");
-    var again =
-        new NewTask(
-            "mail",
-            "k",
-            null,
-            null,
-            null,
-            null,
-            null,
-            null,
-            null,
-            null,
-            null,
-            Duration.ofHours(1),
-            Map.of());
+    var again = TestTask.of("mail").key("k").uniqueFor(Duration.ofHours(1)).build();
 
     CreateResult byApi = world.db.inTransaction(tx -> world.tasks.create(tx, World.TENANT, again));
 

@@ -16,6 +16,7 @@ import carillon.model.task.TaskState;
 import carillon.store.tasks.TaskStory;
 import carillon.store.tasks.UniqueTasks;
 import carillon.testkit.SqlUser;
+import carillon.testkit.TestTask;
 import carillon.testkit.World;
 import java.sql.SQLException;
 import java.time.Duration;
@@ -23,7 +24,6 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashSet;
 import java.util.List;
-import java.util.Map;
 import java.util.Random;
 import java.util.Set;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -108,8 +108,7 @@ class SqlTransactionsTest {
   }
 
   private static NewTask urgent(String type) {
-    return new NewTask(
-        type, null, null, null, 9, null, null, null, null, null, null, null, Map.of());
+    return TestTask.of(type).priority(9).build();
   }
 
   @Test

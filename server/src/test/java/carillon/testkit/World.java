@@ -32,7 +32,6 @@ import java.time.Instant;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
@@ -122,8 +121,7 @@ public final class World implements AutoCloseable {
   }
 
   public static NewTask task(String type, @Nullable Target target, @Nullable Instant dueAt) {
-    return new NewTask(
-        type, null, dueAt, null, null, "{}", target, null, null, null, null, null, Map.of());
+    return TestTask.of(type).dueAt(dueAt).payload("{}").target(target).build();
   }
 
   /** Creates a discard task that is due now. */

@@ -17,6 +17,7 @@ import carillon.model.target.HttpTargetRules;
 import carillon.model.target.Target;
 import carillon.model.task.NewTask;
 import carillon.model.task.RetryPolicy;
+import carillon.testkit.TestTask;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
@@ -56,31 +57,31 @@ class TaskFieldsTest {
 
     assertThat(task)
         .isEqualTo(
-            new NewTask(
-                "mail.send",
-                "order-1",
-                null,
-                Duration.ofMinutes(5),
-                9,
-                "{\"a\": 1.0}",
-                new Target.Http(
-                    "https://example.com/x",
-                    "POST",
-                    Map.of("X-A", "b"),
-                    null,
-                    Duration.ofSeconds(10)),
-                new RetryPolicy(
-                    3,
-                    null,
-                    RetryPolicy.Backoff.FIXED,
-                    Duration.ofSeconds(2),
-                    Duration.ofHours(1),
-                    RetryPolicy.Jitter.NONE),
-                null,
-                Duration.ofHours(1),
-                "c",
-                Duration.ofHours(1),
-                Map.of("team", "a")));
+            TestTask.of("mail.send")
+                .key("order-1")
+                .delay(Duration.ofMinutes(5))
+                .priority(9)
+                .payload("{\"a\": 1.0}")
+                .target(
+                    new Target.Http(
+                        "https://example.com/x",
+                        "POST",
+                        Map.of("X-A", "b"),
+                        null,
+                        Duration.ofSeconds(10)))
+                .retry(
+                    new RetryPolicy(
+                        3,
+                        null,
+                        RetryPolicy.Backoff.FIXED,
+                        Duration.ofSeconds(2),
+                        Duration.ofHours(1),
+                        RetryPolicy.Jitter.NONE))
+                .ttl(Duration.ofHours(1))
+                .concurrencyKey("c")
+                .uniqueFor(Duration.ofHours(1))
+                .metadata(Map.of("team", "a"))
+                .build());
   }
 
   @Test

@@ -8,16 +8,15 @@ import carillon.model.TaskId;
 import carillon.model.cluster.NodeLease;
 import carillon.model.cluster.Term;
 import carillon.model.target.Target;
-import carillon.model.task.NewTask;
 import carillon.model.task.TaskState;
 import carillon.store.Memory;
 import carillon.store.cluster.Leadership;
 import carillon.store.db.Db;
 import carillon.testkit.TestSchedule;
+import carillon.testkit.TestTask;
 import carillon.testkit.World;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -62,21 +61,7 @@ class UpkeepTest {
     world.node("dead");
     world.claimOne("dead");
     late =
-        world.create(
-            new NewTask(
-                "t",
-                null,
-                null,
-                null,
-                null,
-                null,
-                new Target.Pull(),
-                null,
-                null,
-                Duration.ofMillis(1),
-                null,
-                null,
-                Map.of()));
+        world.create(TestTask.of("t").target(new Target.Pull()).ttl(Duration.ofMillis(1)).build());
     world.sql("SELECT carillon.create_partition(DATE '2020-01-01')");
     TestSchedule.every("s", Duration.ofSeconds(10)).insert(world, world.clock.instant());
     world.sql("UPDATE carillon.node SET lease_until = now() - interval '1 s' WHERE id = 'dead'");

@@ -23,6 +23,7 @@ import carillon.store.catalog.Types;
 import carillon.store.db.Json;
 import carillon.store.tasks.TaskFilter;
 import carillon.store.tasks.TaskView;
+import carillon.testkit.TestTask;
 import carillon.testkit.World;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -71,21 +72,13 @@ class CallbackTasksTest {
     return new Target.Http(url, "POST", Map.of(), null, null);
   }
 
-  private static NewTask task(Target target) {
-    return new NewTask(
-        "t",
-        "order-1",
-        null,
-        null,
-        7,
-        "{\"secret\": 1}",
-        target,
-        null,
-        null,
-        null,
-        null,
-        null,
-        Map.of("team", "a"));
+  private static TestTask task(Target target) {
+    return TestTask.of("t")
+        .key("order-1")
+        .priority(7)
+        .payload("{\"secret\": 1}")
+        .target(target)
+        .metadata(Map.of("team", "a"));
   }
 
   private void finish(ClaimedTask task, Outcome outcome) {
@@ -143,7 +136,7 @@ class CallbackTasksTest {
 
   @Test
   void the_callback_of_a_completed_task_has_its_result_and_not_its_payload() {
-    TaskId id = world.create(task(new Target.Discard()).telling(BOTH));
+    TaskId id = world.create(task(new Target.Discard()).callbacks(BOTH).build());
     finish(world.claimOne("node"), COMPLETED);
 
     TaskView callback = callbacks().getFirst();
@@ -177,7 +170,7 @@ class CallbackTasksTest {
 
   @Test
   void the_callback_of_a_dead_task_has_its_failure() {
-    TaskId id = world.create(task(new Target.Discard()).telling(BOTH));
+    TaskId id = world.create(task(new Target.Discard()).callbacks(BOTH).build());
     finish(world.claimOne("node"), DEAD);
 
     assertThat(callbacks())
@@ -196,12 +189,12 @@ class CallbackTasksTest {
   void a_tasks_own_callback_overrides_its_types() {
     configure(World.TENANT, "t", BOTH);
     Target own = http("https://example.com/own");
-    world.create(task(new Target.Discard()).telling(new Callbacks(own, null)));
+    world.create(task(new Target.Discard()).callbacks(new Callbacks(own, null)).build());
 
     finish(world.claimOne("node"), COMPLETED);
-    world.create(task(new Target.Discard()));
+    world.create(task(new Target.Discard()).build());
     finish(claimTask(), COMPLETED);
-    world.create(task(new Target.Discard()).telling(new Callbacks(own, null)));
+    world.create(task(new Target.Discard()).callbacks(new Callbacks(own, null)).build());
     finish(claimTask(), DEAD);
 
     assertThat(callbacks()).extracting(TaskView::target).containsExactly(own, DONE, DIED);
@@ -222,7 +215,7 @@ class CallbackTasksTest {
       value = WorkReport.Kind.class,
       names = {"COMPLETED", "DEAD"})
   void a_workers_report_creates_a_callback(WorkReport.Kind kind) {
-    TaskId id = world.create(task(new Target.Pull()).telling(BOTH));
+    TaskId id = world.create(task(new Target.Pull()).callbacks(BOTH).build());
     ClaimedTask held = claimForWorker(1).getFirst();
 
     boolean accepted = report(held, kind);
@@ -278,7 +271,7 @@ class CallbackTasksTest {
 
   @Test
   void a_task_ended_by_the_reaper_creates_a_callback() {
-    TaskId id = world.create(task(new Target.Pull()).telling(BOTH));
+    TaskId id = world.create(task(new Target.Pull()).callbacks(BOTH).build());
     claimForWorker(1);
     lapse();
 
@@ -295,7 +288,7 @@ class CallbackTasksTest {
   @Test
   void retries_releases_and_cancels_create_no_callback() {
     Failure failure = Failure.of(FailureKind.TIMEOUT, "late");
-    TaskId id = world.create(task(new Target.Discard()).telling(BOTH));
+    TaskId id = world.create(task(new Target.Discard()).callbacks(BOTH).build());
     finish(world.claimOne("node"), new Outcome.Released(failure));
     finish(world.claimOne("node"), new Outcome.RetryAt(world.clock.instant(), failure));
     ClaimedTask last = world.claimOne("node");
@@ -308,7 +301,7 @@ class CallbackTasksTest {
 
   @Test
   void an_outcome_that_is_rolled_back_leaves_no_callback() {
-    TaskId id = world.create(task(new Target.Discard()).telling(BOTH));
+    TaskId id = world.create(task(new Target.Discard()).callbacks(BOTH).build());
     ClaimedTask held = world.claimOne("node");
 
     assertThatThrownBy(
@@ -333,7 +326,7 @@ class CallbackTasksTest {
 
   @Test
   void a_stale_claim_creates_no_callback() {
-    TaskId id = world.create(task(new Target.Pull()).telling(BOTH));
+    TaskId id = world.create(task(new Target.Pull()).callbacks(BOTH).build());
     ClaimedTask stale = claimForWorker(1).getFirst();
     lapse();
     Outcome again =
@@ -353,7 +346,7 @@ class CallbackTasksTest {
 
   @Test
   void a_redriven_task_that_dies_again_creates_another_callback() {
-    TaskId id = world.create(task(new Target.Discard()).telling(BOTH));
+    TaskId id = world.create(task(new Target.Discard()).callbacks(BOTH).build());
     finish(world.claimOne("node"), DEAD);
     world.db.inTransaction(tx -> world.tasks.redrive(tx, World.TENANT, id, "me", null));
     finish(claimTask(), DEAD);
@@ -364,7 +357,7 @@ class CallbackTasksTest {
   @Test
   void a_callback_task_creates_no_callback() {
     configure(World.TENANT, Callbacks.TYPE, BOTH);
-    world.create(task(new Target.Discard()).telling(BOTH));
+    world.create(task(new Target.Discard()).callbacks(BOTH).build());
     finish(world.claimOne("node"), COMPLETED);
     ClaimedTask callback = world.claimOne("node");
 
@@ -385,7 +378,7 @@ class CallbackTasksTest {
                 new Tenants.Settings(true, false, 1, new AlertSetting.AsInstallation(), null),
                 "test");
     configure(strict.id(), "t", BOTH);
-    world.tasks.create(strict.id(), task(new Target.Discard()));
+    world.tasks.create(strict.id(), task(new Target.Discard()).build());
 
     finish(world.claimOne("node"), COMPLETED);
 
@@ -396,7 +389,7 @@ class CallbackTasksTest {
   @Test
   void a_gone_target_pauses_its_type_and_creates_a_callback() {
     configure(World.TENANT, "t", BOTH);
-    world.create(task(DONE));
+    world.create(task(DONE).build());
     Failure gone = Failure.of(FailureKind.STATUS, "410 Gone");
 
     finish(world.claimOne("node"), new Outcome.Dead(gone, true));
@@ -407,7 +400,7 @@ class CallbackTasksTest {
 
   @Test
   void many_tasks_that_end_at_once_create_a_callback_each() {
-    NewTask task = task(new Target.Discard()).telling(BOTH);
+    NewTask task = task(new Target.Discard()).callbacks(BOTH).build();
     world.db.inTransaction(
         tx -> world.tasks.createAll(tx, World.TENANT, Collections.nCopies(1_500, task)));
     List<Attempted> attempted = new ArrayList<>();
@@ -437,21 +430,11 @@ class CallbackTasksTest {
   @Test
   void a_race_to_end_a_task_creates_one_callback() throws Exception {
     NewTask task =
-        new NewTask(
-                "t",
-                null,
-                null,
-                null,
-                null,
-                null,
-                new Target.Pull(),
-                RetryPolicy.DEFAULT,
-                null,
-                null,
-                null,
-                null,
-                Map.of())
-            .telling(BOTH);
+        TestTask.of("t")
+            .target(new Target.Pull())
+            .retry(RetryPolicy.DEFAULT)
+            .callbacks(BOTH)
+            .build();
     world.db.inTransaction(
         tx -> world.tasks.createAll(tx, World.TENANT, Collections.nCopies(200, task)));
     List<ClaimedTask> held = claimForWorker(200);
@@ -489,7 +472,7 @@ class CallbackTasksTest {
     configure(World.TENANT, "t", BOTH);
     Target own = http("https://example.com/own");
 
-    TaskId id = world.create(task(new Target.Pull()).telling(new Callbacks(null, own)));
+    TaskId id = world.create(task(new Target.Pull()).callbacks(new Callbacks(null, own)).build());
 
     assertThat(world.find(id).callbacks()).isEqualTo(new Callbacks(null, own));
     assertThat(world.store.types().find(World.TENANT, "t").orElseThrow().callbacks())

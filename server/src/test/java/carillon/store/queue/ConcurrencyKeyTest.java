@@ -13,11 +13,11 @@ import carillon.model.task.FailureKind;
 import carillon.model.task.NewTask;
 import carillon.model.task.Outcome;
 import carillon.store.tasks.TaskPatch;
+import carillon.testkit.TestTask;
 import carillon.testkit.World;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.ExecutorService;
@@ -43,20 +43,7 @@ class ConcurrencyKeyTest {
   }
 
   private static NewTask keyed(String key) {
-    return new NewTask(
-        "t",
-        null,
-        null,
-        null,
-        null,
-        "{}",
-        new Target.Discard(),
-        null,
-        null,
-        null,
-        key,
-        null,
-        Map.of());
+    return TestTask.of("t").payload("{}").target(new Target.Discard()).concurrencyKey(key).build();
   }
 
   private List<ClaimedTask> claimAll() {

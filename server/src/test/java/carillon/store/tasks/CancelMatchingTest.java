@@ -6,10 +6,10 @@ import carillon.model.TaskId;
 import carillon.model.TenantId;
 import carillon.model.target.Target;
 import carillon.model.task.AlertSetting;
-import carillon.model.task.NewTask;
 import carillon.model.task.TaskState;
 import carillon.store.catalog.Tenant;
 import carillon.store.catalog.Tenants;
+import carillon.testkit.TestTask;
 import carillon.testkit.World;
 import java.time.Instant;
 import java.util.Map;
@@ -35,20 +35,12 @@ class CancelMatchingTest {
 
   private TaskId create(String type, @Nullable String key, @Nullable Instant dueAt, String colour) {
     return world.create(
-        new NewTask(
-            type,
-            key,
-            dueAt,
-            null,
-            null,
-            null,
-            new Target.Discard(),
-            null,
-            null,
-            null,
-            null,
-            null,
-            Map.of("colour", colour)));
+        TestTask.of(type)
+            .key(key)
+            .dueAt(dueAt)
+            .target(new Target.Discard())
+            .metadata(Map.of("colour", colour))
+            .build());
   }
 
   private int cancel(@Nullable String type, @Nullable String key, Map<String, String> metadata) {

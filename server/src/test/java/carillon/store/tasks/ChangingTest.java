@@ -12,12 +12,12 @@ import carillon.model.task.FailureKind;
 import carillon.model.task.NewTask;
 import carillon.model.task.Outcome;
 import carillon.store.queue.Agenda;
+import carillon.testkit.TestTask;
 import carillon.testkit.World;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -47,20 +47,11 @@ class ChangingTest {
   @Test
   void what_is_put_off_past_its_expiry_takes_the_expiry_along() {
     NewTask task =
-        new NewTask(
-            "t",
-            null,
-            null,
-            Duration.ofSeconds(60),
-            null,
-            null,
-            new Target.Pull(),
-            null,
-            null,
-            Duration.ofSeconds(10),
-            null,
-            null,
-            Map.of());
+        TestTask.of("t")
+            .delay(Duration.ofSeconds(60))
+            .target(new Target.Pull())
+            .ttl(Duration.ofSeconds(10))
+            .build();
     TaskId id = world.create(task);
     Instant later = world.clock.instant().plusSeconds(5 * 86_400).truncatedTo(ChronoUnit.MICROS);
 
@@ -72,21 +63,7 @@ class ChangingTest {
 
   @Test
   void a_dead_task_that_was_put_off_is_redriven_for_then_without_its_old_expiry() {
-    NewTask task =
-        new NewTask(
-            "t",
-            null,
-            null,
-            null,
-            null,
-            null,
-            new Target.Discard(),
-            null,
-            null,
-            Duration.ofHours(1),
-            null,
-            null,
-            Map.of());
+    NewTask task = TestTask.of("t").target(new Target.Discard()).ttl(Duration.ofHours(1)).build();
     TaskId id = world.create(task);
     ClaimedTask claimed = world.claimOne("node");
     Failure failure = Failure.of(FailureKind.STATUS, "404");

@@ -17,6 +17,7 @@ import carillon.store.catalog.Tenants;
 import carillon.store.catalog.Types;
 import carillon.store.db.StoreException;
 import carillon.testkit.TestSchedule;
+import carillon.testkit.TestTask;
 import carillon.testkit.World;
 import java.time.Duration;
 import java.time.Instant;
@@ -58,20 +59,7 @@ class CreatingTest {
   }
 
   private static NewTask keyed(String type, String key, @Nullable Duration uniqueFor) {
-    return new NewTask(
-        type,
-        key,
-        null,
-        null,
-        null,
-        null,
-        new Target.Pull(),
-        null,
-        null,
-        null,
-        null,
-        uniqueFor,
-        Map.of());
+    return TestTask.of(type).key(key).target(new Target.Pull()).uniqueFor(uniqueFor).build();
   }
 
   /** Runs the calls at once, half of them in another process's store. */
@@ -217,31 +205,30 @@ class CreatingTest {
   void what_a_batch_copies_reads_back_like_what_is_inserted_alone() {
     Instant now = world.clock.instant().truncatedTo(ChronoUnit.MICROS);
     NewTask full =
-        new NewTask(
-            "full",
-            "schlüssel",
-            now.plusSeconds(60),
-            null,
-            3,
-            "{\"price\": 1.0, \"for\": \"Ω 😀\"}",
-            new Target.Http(
-                "https://example.com/",
-                "PUT",
-                Map.of("X-Name", "ä"),
-                "body",
-                Duration.ofSeconds(7)),
-            new RetryPolicy(
-                4,
-                Duration.ofHours(1),
-                RetryPolicy.Backoff.LINEAR,
-                Duration.ofSeconds(1),
-                Duration.ofSeconds(9),
-                RetryPolicy.Jitter.NONE),
-            now.plusSeconds(3_600),
-            null,
-            "one at a time",
-            null,
-            Map.of("team", "blå"));
+        TestTask.of("full")
+            .key("schlüssel")
+            .dueAt(now.plusSeconds(60))
+            .priority(3)
+            .payload("{\"price\": 1.0, \"for\": \"Ω 😀\"}")
+            .target(
+                new Target.Http(
+                    "https://example.com/",
+                    "PUT",
+                    Map.of("X-Name", "ä"),
+                    "body",
+                    Duration.ofSeconds(7)))
+            .retry(
+                new RetryPolicy(
+                    4,
+                    Duration.ofHours(1),
+                    RetryPolicy.Backoff.LINEAR,
+                    Duration.ofSeconds(1),
+                    Duration.ofSeconds(9),
+                    RetryPolicy.Jitter.NONE))
+            .expiresAt(now.plusSeconds(3_600))
+            .concurrencyKey("one at a time")
+            .metadata(Map.of("team", "blå"))
+            .build();
     NewTask bare = World.task("bare", null, now.plusSeconds(60));
     List<NewTask> batch =
         IntStream.range(0, 1_000).mapToObj(i -> i % 2 == 0 ? full : bare).toList();

@@ -9,6 +9,7 @@ import carillon.model.task.NewTask;
 import carillon.model.task.Outcome;
 import carillon.model.task.TaskState;
 import carillon.store.db.Page;
+import carillon.testkit.TestTask;
 import carillon.testkit.World;
 import java.time.Duration;
 import java.time.Instant;
@@ -33,20 +34,13 @@ class ListingTest {
     Instant start = world.clock.instant().plusSeconds(60);
     for (int i = 0; i < 60; i++) {
       NewTask task =
-          new NewTask(
-              i % 2 == 0 ? "even" : "odd",
-              i % 10 == 0 ? "ten" : null,
-              start.plus(Duration.ofHours(i)),
-              null,
-              null,
-              "{\"n\":" + i + "}",
-              new Target.Pull(),
-              null,
-              null,
-              null,
-              null,
-              null,
-              Map.of("n", "" + i % 3));
+          TestTask.of(i % 2 == 0 ? "even" : "odd")
+              .key(i % 10 == 0 ? "ten" : null)
+              .dueAt(start.plus(Duration.ofHours(i)))
+              .payload("{\"n\":" + i + "}")
+              .target(new Target.Pull())
+              .metadata(Map.of("n", "" + i % 3))
+              .build();
       ALL.add(world.create(task));
     }
     ALL.sort(Comparator.comparing(TaskId::toString).reversed());

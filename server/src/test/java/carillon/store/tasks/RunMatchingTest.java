@@ -6,12 +6,12 @@ import carillon.model.TaskId;
 import carillon.model.TenantId;
 import carillon.model.target.Target;
 import carillon.model.task.AlertSetting;
-import carillon.model.task.NewTask;
 import carillon.model.task.TaskState;
 import carillon.store.catalog.Tenant;
 import carillon.store.catalog.Tenants;
 import carillon.store.db.Tx;
 import carillon.store.queue.Agenda;
+import carillon.testkit.TestTask;
 import carillon.testkit.World;
 import java.time.Duration;
 import java.time.Instant;
@@ -43,20 +43,12 @@ class RunMatchingTest {
 
   private TaskId create(String type, @Nullable String key, Duration ahead, String colour) {
     return world.create(
-        new NewTask(
-            type,
-            key,
-            world.clock.instant().plus(ahead),
-            null,
-            null,
-            null,
-            new Target.Discard(),
-            null,
-            null,
-            null,
-            null,
-            null,
-            Map.of("colour", colour)));
+        TestTask.of(type)
+            .key(key)
+            .dueAt(world.clock.instant().plus(ahead))
+            .target(new Target.Discard())
+            .metadata(Map.of("colour", colour))
+            .build());
   }
 
   private static TaskFilter filter(
