@@ -51,7 +51,7 @@ public final class DatabaseGate {
 
   /** Runs work that a semaphore limits, under the same rule as the database. */
   public static <T> T holding(Semaphore semaphore, Supplier<T> work) {
-    if (!isAcquired(semaphore)) {
+    if (!tryAcquire(semaphore)) {
       throw overloaded();
     }
     try {
@@ -68,11 +68,11 @@ public final class DatabaseGate {
    * @return false if the turn or the database was not free within the time that requests wait
    */
   public boolean tryAlone(Semaphore turn, Runnable work) {
-    if (!isAcquired(turn)) {
+    if (!tryAcquire(turn)) {
       return false;
     }
     try {
-      if (!isAcquired(permits)) {
+      if (!tryAcquire(permits)) {
         return false;
       }
       try {
@@ -86,7 +86,7 @@ public final class DatabaseGate {
     }
   }
 
-  private static boolean isAcquired(Semaphore semaphore) {
+  private static boolean tryAcquire(Semaphore semaphore) {
     try {
       return semaphore.tryAcquire(MAX_WAIT.toMillis(), TimeUnit.MILLISECONDS);
     } catch (InterruptedException e) {

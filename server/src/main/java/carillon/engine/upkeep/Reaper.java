@@ -56,7 +56,7 @@ public final class Reaper {
 
   /** One pass. Returns zero if there may be more. */
   public Duration reapOnce() {
-    if (isCutOff()) {
+    if (checkCutOff()) {
       return INTERVAL;
     }
     List<Claims.Lost> silent = claims.lapsed(MAX_CLAIMS);
@@ -143,11 +143,12 @@ public final class Reaper {
   }
 
   /**
-   * Whether this node is cut off from the database, or has just reconnected. It must not take the
-   * others for dead then: they reconnect too, one after the other. Checked also while another node
-   * leads, because the node that reconnects first may be the next leader.
+   * Checks whether this node is cut off from the database or has just reconnected, and remembers
+   * when it did. It must not consider other nodes dead then: they reconnect too, one after the
+   * other. Call this also while another node leads, because the node that reconnects first may be
+   * the next leader.
    */
-  boolean isCutOff() {
+  boolean checkCutOff() {
     NodeLease lease = node.get();
     long now = System.nanoTime();
     if (!lease.node().equals(knownAs)) {

@@ -91,7 +91,7 @@ public final class Upkeep implements AutoCloseable {
         new CronPlanner(store.dueSchedules(), StoredSchedule::timetable, store.clock(), events);
     this.planning = add("cron-planner", planner::planOnce);
     vital.add(planning);
-    vital.add(add("reaper", reaper::reapOnce, reaper::isCutOff));
+    vital.add(add("reaper", reaper::reapOnce, reaper::checkCutOff));
     vital.add(add("expirer", new Expirer(store.expiry(), events)::expireOnce));
     vital.add(add("redriver", new Redriver(store.redrives())::redriveOnce));
     vital.add(add("backfiller", new Backfiller(store.backfillSteps(), events)::backfillOnce));
@@ -105,13 +105,13 @@ public final class Upkeep implements AutoCloseable {
   }
 
   /**
-   * @param isBlocked checked in every pass, also while another node leads
+   * @param checkBlocked called in every pass, also while another node leads; true skips the pass
    */
-  private Loop add(String name, Supplier<Duration> pass, BooleanSupplier isBlocked) {
+  private Loop add(String name, Supplier<Duration> pass, BooleanSupplier checkBlocked) {
     Loop loop =
         Loop.of(
             name,
-            () -> isBlocked.getAsBoolean() ? Pass.skipped(followerInterval) : whileLeading(pass),
+            () -> checkBlocked.getAsBoolean() ? Pass.skipped(followerInterval) : whileLeading(pass),
             failed -> events.accept(new EngineEvent.PassFailed(failed)));
     loops.add(loop);
     return loop;

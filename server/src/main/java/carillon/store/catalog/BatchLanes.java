@@ -92,18 +92,16 @@ public final class BatchLanes {
    */
   private void refuseTooMany() {
     catalog.refresh(); // other nodes may have created some of them
-    unknown.keySet().removeIf(name -> isNowKnown(name));
+    for (LaneName name : List.copyOf(unknown.keySet())) {
+      Lane known = catalog.usable(name);
+      if (known != null) {
+        found.put(name, known);
+        unknown.remove(name);
+      }
+    }
     refuseTooMany(
         TenantLimit.TYPES, LaneName::type, name -> !catalog.isKnownType(tenant, name.type()));
     refuseTooMany(TenantLimit.LANES, name -> name, _ -> true);
-  }
-
-  private boolean isNowKnown(LaneName name) {
-    Lane known = catalog.usable(name);
-    if (known != null) {
-      found.put(name, known);
-    }
-    return known != null;
   }
 
   private <T> void refuseTooMany(

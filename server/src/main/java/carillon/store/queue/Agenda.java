@@ -114,7 +114,7 @@ public final class Agenda implements DueListener {
 
   /** Adds a task that this process has seen or received a hint about. */
   public void found(Partition partition, int lane, Instant readyAt) {
-    if (isEarlier(partition, lane, readyAt)) {
+    if (put(partition, lane, readyAt)) {
       workDue.raise();
     }
   }
@@ -125,10 +125,11 @@ public final class Agenda implements DueListener {
    * claimer meanwhile, that one finds the entry when its timer wakes it.
    */
   public void putBack(Partition partition, int lane, Instant readyAt) {
-    var _ = isEarlier(partition, lane, readyAt);
+    var _ = put(partition, lane, readyAt);
   }
 
-  private synchronized boolean isEarlier(Partition partition, int lane, Instant readyAt) {
+  /** Adds an entry unless the lane has an earlier one; returns whether it was added. */
+  private synchronized boolean put(Partition partition, int lane, Instant readyAt) {
     Map<Integer, Instant> lanes = waiting.computeIfAbsent(partition, _ -> new HashMap<>());
     Instant known = lanes.get(lane);
     boolean earlier = known == null || readyAt.isBefore(known);
@@ -154,7 +155,7 @@ public final class Agenda implements DueListener {
         if (!peers.own(head.lane())
             || peers.areLateWith(head.from())
             || noted.contains(head.lane())) {
-          earlier |= isEarlier(partition, head.lane(), head.from());
+          earlier |= put(partition, head.lane(), head.from());
         }
       }
       if (lanes.isEmpty()) {
