@@ -1,14 +1,14 @@
 package carillon.model.task;
 
-/** What a tenant wants to hear of dead letters that grow. */
+/** Which alerts about growing dead letters are sent for a tenant. */
 public sealed interface AlertSetting {
 
-  /** Whatever the installation does: its operators hear of it, if they want to. */
+  /** The installation's rule applies, and its operators receive the alerts. */
   record AsInstallation() implements AlertSetting {}
 
-  /** Nobody hears of it. */
+  /** No alerts. */
   record Off() implements AlertSetting {}
 
-  /** Only the tenant hears of it, by its own rule. */
+  /** The tenant's own rule applies, and only the tenant receives the alerts. */
   record Own(AlertRule rule) implements AlertSetting {}
 }

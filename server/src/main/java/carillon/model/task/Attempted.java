@@ -5,10 +5,10 @@ import carillon.model.TenantId;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An attempt that is over, and what it amounts to. It no longer knows the payload, so that tasks
- * that wait for their outcome to be written take little room.
+ * A finished attempt and its outcome. It does not hold the payload, so outcomes that wait to be
+ * written use little memory.
  *
- * @param request what was sent, without secrets; null if nothing was
+ * @param request the request that was sent, without secrets; null if nothing was sent
  */
 public record Attempted(
     TenantId tenant,

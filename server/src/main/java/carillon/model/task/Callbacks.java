@@ -4,16 +4,17 @@ import carillon.model.target.Target;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Who is told how a task ended. What is null follows the type; where that has none, nobody is told.
+ * The targets that are called when a task ends. A null one falls back to the type's; if that is
+ * null too, there is no callback.
  */
 public record Callbacks(@Nullable Target onComplete, @Nullable Target onDead) {
 
-  /** Of the tasks that tell it. */
+  /** The type of the tasks that deliver callbacks. */
   public static final String TYPE = "carillon.callback";
 
   public static final Callbacks NONE = new Callbacks(null, null);
 
-  /** Who is told of this end; null if nobody. */
+  /** The target called when a task ends in this state; null if there is none. */
   public @Nullable Target of(TaskState end) {
     return switch (end) {
       case COMPLETED -> onComplete;

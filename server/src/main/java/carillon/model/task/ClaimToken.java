@@ -6,8 +6,8 @@ import java.util.Optional;
 import java.util.UUID;
 
 /**
- * The opaque name of one claim. It needs no signature: it holds a random UUID that only the claimer
- * was told.
+ * The opaque token of one claim. It needs no signature: it holds a random UUID that only the
+ * claimer received.
  */
 public final class ClaimToken {
 
@@ -31,7 +31,7 @@ public final class ClaimToken {
     try {
       ByteBuffer bytes = ByteBuffer.wrap(Base64.getUrlDecoder().decode(token));
       Lease lease = new Lease(bytes.getInt(), new UUID(bytes.getLong(), bytes.getLong()));
-      // Base64 has spare bits at the end: one claim has one token.
+      // Base64 has spare bits at the end; reject other spellings, so that a claim has one token.
       return of(lease).equals(token) ? Optional.of(lease) : Optional.empty();
     } catch (IllegalArgumentException e) {
       return Optional.empty();

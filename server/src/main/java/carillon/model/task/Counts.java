@@ -6,12 +6,12 @@ import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What happened to tasks in some time: how often each thing did, and how late those were that
- * started. Not safe for several threads at once.
+ * What happened to tasks during a period: the number of events of each kind, and a histogram of
+ * start delays. Not thread-safe.
  */
 public final class Counts {
 
-  /** What can happen, in the order in which it is kept. */
+  /** The kinds of event. The index is the position in the stored array. */
   public enum Kind {
     STARTED(0),
     COMPLETED(1),
@@ -20,16 +20,16 @@ public final class Counts {
     CANCELLED(4),
     EXPIRED(5);
 
-    private final int place;
+    private final int index;
 
-    Kind(int place) {
-      this.place = place;
+    Kind(int index) {
+      this.index = index;
     }
   }
 
   private static final int KINDS = Kind.values().length;
 
-  /** How many numbers there are in all: the kinds, and then the buckets of {@link Lateness}. */
+  /** The length of the stored array: the kinds, then the buckets of {@link Lateness}. */
   public static final int NUMBERS = KINDS + Lateness.BUCKETS;
 
   private final long[] numbers;
@@ -42,7 +42,7 @@ public final class Counts {
     this.numbers = numbers;
   }
 
-  /** From all numbers in their order. */
+  /** Counts from a stored array. */
   public static Counts of(long[] numbers) {
     if (numbers.length != NUMBERS) {
       throw new IllegalArgumentException(numbers.length + " numbers instead of " + NUMBERS);
@@ -51,12 +51,12 @@ public final class Counts {
   }
 
   public void add(Kind kind) {
-    numbers[kind.place]++;
+    numbers[kind.index]++;
   }
 
-  /** One has started that could have done so at another time. */
+  /** Counts a start, and its delay after the time at which the task was ready. */
   public void addStarted(Instant ready, Instant started) {
-    numbers[Kind.STARTED.place]++;
+    numbers[Kind.STARTED.index]++;
     numbers[KINDS + Lateness.bucket(ready, started)]++;
   }
 
@@ -66,26 +66,26 @@ public final class Counts {
     }
   }
 
-  /** About so much of it, each number rounded by itself. */
+  /** The counts multiplied by this factor, each number rounded separately. */
   public Counts share(double part) {
     return new Counts(Arrays.stream(numbers).map(n -> Math.round(n * part)).toArray());
   }
 
   public long of(Kind kind) {
-    return numbers[kind.place];
+    return numbers[kind.index];
   }
 
-  /** Tasks that came to an end by being tried. */
+  /** Tasks that ended after an attempt. */
   public long ended() {
     return of(Kind.COMPLETED) + of(Kind.DEAD);
   }
 
-  /** Of those started, by the buckets of {@link Lateness}. */
+  /** Starts per bucket of {@link Lateness}. */
   public long[] late() {
     return Arrays.copyOfRange(numbers, KINDS, NUMBERS);
   }
 
-  /** How late the given share of those started was at most. */
+  /** The start delay at this percentile, from 0 to 1; null if nothing started. */
   public @Nullable Duration late(double share) {
     return Lateness.percentile(late(), share);
   }

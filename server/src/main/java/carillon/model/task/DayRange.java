@@ -13,20 +13,21 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * The UTC days whose tasks share one partition, the first day's: a single day while it is near, a
- * month, a quarter or a year when it is far ahead. So the number of partitions depends on these
- * bounds and not on the due times that clients choose. The creator of a task chooses once, and the
- * task's id keeps the choice: the same due time belongs to a shorter range when it is nearer.
+ * The UTC days whose tasks share one partition, named after the first day: a single day in the near
+ * future, and a month, a quarter or a year further ahead. So the number of partitions depends on
+ * these bounds and not on the due times that clients choose. The range is chosen when a task is
+ * created and stored in its id, because the same due time falls into a shorter range as it comes
+ * nearer.
  */
 public record DayRange(LocalDate first, LocalDate last) {
 
-  /** More than the longest month: a month is shared only by tasks that were created before it. */
+  /** Longer than any month, so that a month's partition only has tasks created before the month. */
   private static final int SINGLE_DAYS = 32;
 
   private static final int MONTHS_UP_TO = 366;
   private static final int QUARTERS_UP_TO = 732;
 
-  /** Where a task goes that is created now and due then. */
+  /** The range for a task that is created now. */
   public static DayRange of(Instant dueAt, Instant now) {
     LocalDate day = day(dueAt);
     long ahead = ChronoUnit.DAYS.between(day(now), day);
@@ -57,16 +58,17 @@ public record DayRange(LocalDate first, LocalDate last) {
   }
 
   /**
-   * The partitions that tasks due at this instant may lie in because they were created long before.
+   * The shared partitions that may hold tasks due at this instant, if they were created long before
+   * it.
    */
   public static Set<Partition> sharedAt(Instant dueAt) {
     LocalDate day = day(dueAt);
-    // Not Set.of, which refuses equal ones.
+    // Not Set.of, which rejects duplicates.
     return Set.copyOf(
         List.of(month(day).partition(), quarter(day).partition(), year(day).partition()));
   }
 
-  /** This quarter and the following ones in which tasks may be due. */
+  /** The current quarter and all later ones that can have a partition of their own. */
   public static List<DayRange> quarters(Instant now) {
     LocalDate end = day(now).plusDays(QUARTERS_UP_TO);
     List<DayRange> quarters = new ArrayList<>();
@@ -87,8 +89,8 @@ public record DayRange(LocalDate first, LocalDate last) {
   }
 
   /**
-   * The time in a task's id. It lies in the first day; in a shared partition it is moved there in
-   * proportion, so that lists by id are still in the order of due times.
+   * The timestamp of a task's id. It always lies in the first day: in a shared partition, due times
+   * are scaled down to that day, so that the order of ids is still the order of due times.
    */
   public Instant idTime(Instant dueAt) {
     if (!isShared()) {

@@ -3,14 +3,13 @@ package carillon.model.task;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One attempt as its deliverer made it.
+ * The result of one delivery.
  *
- * @param request what was sent, as {@link carillon.model.target.SentRequest} writes it; null if
- *     nothing was
+ * @param request the request that was sent, as written by {@link
+ *     carillon.model.target.SentRequest}; null if nothing was sent
  */
 public record Delivery(DeliveryResult result, @Nullable String request) {
 
-  /** Nothing was sent. */
   public static Delivery unsent(DeliveryResult result) {
     return new Delivery(result, null);
   }

@@ -4,34 +4,34 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What came back from one attempt, whatever carried it. Status codes and client exceptions end
- * here.
+ * The result of one delivery, the same for every protocol. Status codes and client exceptions do
+ * not get past this type.
  */
 public sealed interface DeliveryResult {
 
-  /** The target took it. */
+  /** The target accepted the task. */
   record Accepted(@Nullable Integer status, @Nullable String output) implements DeliveryResult {}
 
   /**
-   * It failed and may work later.
+   * The attempt failed and may be retried.
    *
-   * @param retryAfter the earliest that the target wants to hear from us, if it said so
+   * @param retryAfter the shortest delay before the next attempt, if the target named one
    */
   record Failed(Failure failure, @Nullable Duration retryAfter) implements DeliveryResult {}
 
-  /** The target does not want it, ever. */
+  /** The target rejected the task permanently. */
   record Refused(Failure failure) implements DeliveryResult {}
 
-  /** The target is gone for good: nothing of this type should be sent there any more. */
+  /** The target is gone permanently: send it no more tasks of this type. */
   record Gone(Failure failure) implements DeliveryResult {}
 
   /**
-   * Nobody answered, and it is not the task's fault: the attempt does not count, and the next one
-   * comes a few seconds later. It may have arrived all the same; the next one then carries the same
-   * id and a higher fence.
+   * There was no answer, and the task is not the cause: the attempt does not count, and the next
+   * one starts a few seconds later. The message may have arrived nevertheless; the next one carries
+   * the same id and a higher fence.
    */
   record Unreached(Failure failure) implements DeliveryResult {}
 
-  /** We gave up on it ourselves, because the node is stopping or no longer owns the task. */
+  /** The node aborted the attempt, because it is stopping or no longer holds the task. */
   record Interrupted() implements DeliveryResult {}
 }

@@ -3,10 +3,10 @@ package carillon.model.task;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What went wrong in one attempt.
+ * Why one attempt failed.
  *
- * @param status the status code on the wire, if one arrived
- * @param output what the target said with it, cut and cleaned
+ * @param status the status code of the response, if one arrived
+ * @param output the response body, truncated and sanitized
  */
 public record Failure(
     FailureKind kind, String message, @Nullable Integer status, @Nullable String output) {
@@ -15,7 +15,7 @@ public record Failure(
     return new Failure(kind, message, null, null);
   }
 
-  /** The same, with something to add. */
+  /** A copy with this appended to the message. */
   Failure and(String more) {
     return new Failure(kind, message + "; " + more, status, output);
   }

@@ -7,32 +7,32 @@ import java.util.Optional;
 public enum FailureKind {
   /** The target answered with a status that is not a success. */
   STATUS(Cause.TARGET_FAILED),
-  /** There was a connection, and the whole attempt took longer than its deadline. */
+  /** The attempt exceeded its deadline after the connection was established. */
   TIMEOUT(Cause.TARGET_FAILED),
-  /** The deadline passed before there was a connection. */
+  /** The attempt exceeded its deadline before the connection was established. */
   CONNECT_TIMEOUT(Cause.NOT_REACHED),
   /** The target's name could not be resolved. */
   DNS(Cause.NOT_REACHED),
-  /** No connection could be made. */
+  /** The connection could not be established. */
   CONNECTION(Cause.NOT_REACHED),
-  /** The connection broke before the target had answered. */
+  /** The connection was lost before the target answered. */
   BROKEN(Cause.TARGET_FAILED),
   TLS(Cause.NOT_REACHED),
-  /** What came back is not HTTP, or larger than allowed. */
+  /** The response is not HTTP, or larger than allowed. */
   PROTOCOL(Cause.TARGET_FAILED),
-  /** The target, or what its name resolves to, is not an address that deliveries may reach. */
+  /** The target's address is not one that deliveries may reach. */
   ADDRESS_NOT_ALLOWED(Cause.NOT_REACHED),
-  /** A secret of the target is not there: it was restored from an archive, which has none. */
+  /** A secret of the target is missing: archives have none, and the task was restored from one. */
   CREDENTIAL_MISSING(Cause.NOT_REACHED),
   /** The broker has no such topic, exchange or queue. */
   UNROUTABLE(Cause.TARGET_FAILED),
-  /** The broker would not take the message. */
+  /** The broker rejected the message. */
   BROKER_REFUSED(Cause.TARGET_FAILED),
-  /** No answer of the broker; costs no attempt. */
+  /** The broker did not answer. The attempt does not count. */
   BROKER_LOST(Cause.NOT_REACHED),
   /** A worker reported the failure. */
   WORKER(Cause.TARGET_FAILED),
-  /** The worker that ran it went silent, or its node lost the database for too long. */
+  /** The worker did not renew its lease, or its node lost the database for too long. */
   LEASE_LOST(Cause.LEASE_LOST),
   /** The node that ran it was stopped. */
   SHUTDOWN(Cause.SHUTDOWN),
@@ -47,17 +47,20 @@ public enum FailureKind {
     this.cause = cause;
   }
 
-  /** Who or what is to be looked at first. */
+  /** Where to look first. */
   public enum Cause {
-    /** Nothing was sent: the target's name, address, port or certificate, or the way to it. */
+    /**
+     * Nothing was sent: check the target's host name, address, port and certificate, and the
+     * network.
+     */
     NOT_REACHED,
-    /** The target, or the worker, had it and did not do it. */
+    /** The target or the worker received the task and failed. */
     TARGET_FAILED,
-    /** Whoever had it was not heard of in time; how far it got is not known. */
+    /** The holder did not renew the lease in time; how far it got is unknown. */
     LEASE_LOST,
-    /** We stopped; costs no attempt. */
+    /** The node was stopped. The attempt does not count. */
     SHUTDOWN,
-    /** The node died under it. */
+    /** The node died during the attempt. */
     CRASHED
   }
 
@@ -65,12 +68,12 @@ public enum FailureKind {
     return cause;
   }
 
-  /** As everybody outside is told. */
+  /** The name used in the API. */
   public String label() {
     return name().toLowerCase(Locale.ROOT);
   }
 
-  /** However it is capitalised; empty if it is the label of none. */
+  /** Ignores case; empty if no kind has this label. */
   public static Optional<FailureKind> labelled(String label) {
     for (FailureKind kind : values()) {
       if (kind.name().equalsIgnoreCase(label)) {
@@ -80,7 +83,7 @@ public enum FailureKind {
     return Optional.empty();
   }
 
-  /** Empty if it is the name of none. */
+  /** Empty if no kind has this name. */
   public static Optional<FailureKind> named(String name) {
     for (FailureKind kind : values()) {
       if (kind.name().equals(name)) {

@@ -7,11 +7,12 @@ import java.util.stream.LongStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How late tasks start, in a few buckets: each holds what is at most its bound, the last all else.
+ * A histogram of start delays. Each bucket counts delays up to its bound, and the last one counts
+ * all longer delays.
  */
 public final class Lateness {
 
-  /** What the buckets reach to. */
+  /** The upper bounds of all buckets but the last. */
   public static final List<Duration> BOUNDS =
       LongStream.of(1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 60_000)
           .mapToObj(Duration::ofMillis)
@@ -23,7 +24,7 @@ public final class Lateness {
 
   private Lateness() {}
 
-  /** The bucket of a task that could have started at one time and did at another. */
+  /** The bucket of a task that was ready at one time and started at another. */
   public static int bucket(Instant ready, Instant started) {
     long seconds = started.getEpochSecond() - ready.getEpochSecond();
     if (seconds > 60) { // far from any overflow below
@@ -38,8 +39,8 @@ public final class Lateness {
   }
 
   /**
-   * How late the given share of tasks was at most, as the bound of a bucket; null if there were
-   * none. For what is beyond the last bound it is that bound: at least so late.
+   * The start delay at a percentile, rounded up to the bound of its bucket; null if the histogram
+   * is empty. In the last bucket it is the largest bound, and the true delay is longer.
    *
    * @param share from 0 to 1
    */

@@ -3,20 +3,20 @@ package carillon.model.task;
 /**
  * How an attempt lost its holder.
  *
- * @param begun whether it may have been started; a suspect that waited for its turn was not
- * @param blamed whether it may be what its node died of
+ * @param begun whether the attempt may have started; a suspect still waiting for its turn had not
+ * @param blamed whether the task may have caused the death of its node
  */
 public record LostHolder(Holder holder, boolean begun, boolean blamed) {
 
-  /** Who held it. */
+  /** The state of the holder. */
   public enum Holder {
     /** A worker that neither reported nor renewed, or a node that does not know of the claim. */
     SILENT,
-    /** A node that was stopped, but could not write down what became of it. */
+    /** A node that was stopped before it could write the outcome. */
     LEFT,
-    /** A node that lives, but was cut off from the database for longer than its lease. */
+    /** A running node that could not reach the database for longer than its lease. */
     CUT_OFF,
-    /** A node of which nothing was heard any more. */
+    /** A node that stopped sending heartbeats. */
     DIED
   }
 

@@ -3,7 +3,7 @@ package carillon.model.task;
 import java.time.Instant;
 import org.jspecify.annotations.Nullable;
 
-/** What one attempt amounts to, decided before anything is written. */
+/** What one attempt means for its task, decided before anything is written. */
 public sealed interface Outcome {
 
   record Completed(@Nullable Integer status, @Nullable String output) implements Outcome {}
@@ -13,15 +13,14 @@ public sealed interface Outcome {
   /**
    * Failed for the last time.
    *
-   * @param pausesType the target is gone, so the type is paused with it where the target is the
-   *     type's own
+   * @param pausesType whether to pause the type as well, because its target is gone
    */
   record Dead(Failure failure, boolean pausesType) implements Outcome {}
 
   /**
-   * Goes back as it was, and the attempt does not count.
+   * The task returns to PENDING, and the attempt does not count.
    *
-   * @param readyAt not before that; null means at once
+   * @param readyAt the earliest start of the next attempt; null means now
    */
   record Released(Failure why, @Nullable Instant readyAt) implements Outcome {
 

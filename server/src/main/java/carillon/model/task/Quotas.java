@@ -12,49 +12,49 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * Divides the free seats of a node among the lanes that have something due: evenly between tenants,
- * then between types, then by priority. A lane's priority rises while it waits, and a tenth of a
- * type's share is for what would starve.
+ * Divides the free seats of a node among the lanes with due tasks: evenly between tenants, then
+ * between types, then by priority. A lane's priority rises while it waits, and a tenth of a type's
+ * share is reserved for lanes that would otherwise starve.
  */
 public final class Quotas {
 
-  /** Waiting that long is worth one step of priority. */
+  /** A lane gains one step of priority for each of these intervals that it waits. */
   private static final Duration STEP = Duration.ofSeconds(10);
 
-  /** Enough for the least urgent lane to stand before the most urgent one. */
-  private static final int MOST_STEPS = 10;
+  /** Enough to move the least urgent lane ahead of the most urgent one. */
+  private static final int MAX_STEPS = 10;
 
-  /** The part of a type's share that its less urgent lanes divide among them. */
+  /** The part of a type's share that is divided among all but its most urgent lane. */
   private static final int FLOOR_PERCENT = 10;
 
   /**
-   * To look into a lane costs a claim about as much as a few tasks do. So when there are many
-   * lanes, each is given up to this many tasks at once and is looked into less often...
+   * Visiting a lane costs a claim about as much as a few tasks do. So with many lanes, a lane gets
+   * up to this many tasks at a time and is visited less often.
    */
-  private static final int ENOUGH = 64;
+  private static final int MAX_WORTHWHILE = 64;
 
-  /** ... but only if that leaves the claim about this many lanes to look into. */
-  private static final int MOST_LANES = 32;
+  /** The share of a lane shrinks below {@link #MAX_WORTHWHILE} to visit about this many lanes. */
+  private static final int LANES_PER_CLAIM = 32;
 
   private Quotas() {}
 
   /**
-   * How many tasks each may release; all shares together are never more than the seats. Lines
-   * without one are absent.
+   * How many tasks each lane may release. The shares never add up to more than the seats, and lanes
+   * without a share are absent.
    */
-  public static Map<DueLane, Integer> share(List<DueLane> lines, int seats, Instant now) {
-    if (lines.isEmpty()) {
+  public static Map<DueLane, Integer> share(List<DueLane> lanes, int seats, Instant now) {
+    if (lanes.isEmpty()) {
       return Map.of();
     }
     Map<TenantId, Map<String, List<DueLane>>> tenants = new LinkedHashMap<>();
-    for (DueLane line : lines) {
+    for (DueLane due : lanes) {
       tenants
-          .computeIfAbsent(line.lane().tenant(), _ -> new TreeMap<>())
-          .computeIfAbsent(line.lane().type(), _ -> new ArrayList<>())
-          .add(line);
+          .computeIfAbsent(due.lane().tenant(), _ -> new TreeMap<>())
+          .computeIfAbsent(due.lane().type(), _ -> new ArrayList<>())
+          .add(due);
     }
     Map<DueLane, Integer> shares = new HashMap<>();
-    int worthwhile = Math.clamp(seats / MOST_LANES, 1, ENOUGH);
+    int worthwhile = Math.clamp(seats / LANES_PER_CLAIM, 1, MAX_WORTHWHILE);
     long turn = now.toEpochMilli();
     int tenant = 0;
     int[] ofTenants = divide(seats, tenants.size(), worthwhile, turn);
@@ -62,15 +62,15 @@ public final class Quotas {
       int type = 0;
       int[] ofTypes = divide(ofTenants[tenant++], types.size(), worthwhile, turn / tenants.size());
       for (List<DueLane> ofType : types.values()) {
-        byUrgency(ofType, ofTypes[type++], now, shares);
+        shareByUrgency(ofType, ofTypes[type++], now, shares);
       }
     }
     return shares;
   }
 
   /**
-   * Even parts for as many parties as can be given a worthwhile one; who they are changes with
-   * time, so nobody is always last.
+   * Divides the seats evenly among as many parties as can get a worthwhile part. The turn decides
+   * where to start, so no party is always last.
    */
   private static int[] divide(int seats, int parties, int worthwhile, long turn) {
     int[] parts = new int[parties];
@@ -82,16 +82,16 @@ public final class Quotas {
     return parts;
   }
 
-  private static void byUrgency(
-      List<DueLane> lines, int seats, Instant now, Map<DueLane, Integer> shares) {
+  private static void shareByUrgency(
+      List<DueLane> lanes, int seats, Instant now, Map<DueLane, Integer> shares) {
     if (seats == 0) {
       return;
     }
-    lines.sort(Comparator.comparingDouble((DueLane lane) -> urgency(lane, now)).reversed());
-    List<DueLane> others = lines.subList(1, lines.size());
+    lanes.sort(Comparator.comparingDouble((DueLane lane) -> urgency(lane, now)).reversed());
+    List<DueLane> others = lanes.subList(1, lanes.size());
     int floor =
         others.isEmpty() ? 0 : Math.min(seats - 1, Math.max(1, seats * FLOOR_PERCENT / 100));
-    shares.put(lines.getFirst(), seats - floor);
+    shares.put(lanes.getFirst(), seats - floor);
     for (int i = 0; i < others.size(); i++) {
       int part = floor / others.size() + (i < floor % others.size() ? 1 : 0);
       if (part > 0) {
@@ -103,6 +103,6 @@ public final class Quotas {
   private static double urgency(DueLane due, Instant now) {
     Duration waited = Duration.between(due.from(), now);
     double steps = (double) Math.max(0, waited.toMillis()) / STEP.toMillis();
-    return due.lane().priority() + Math.min(steps, MOST_STEPS);
+    return due.lane().priority() + Math.min(steps, MAX_STEPS);
   }
 }

@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
  * Turns what happened on the wire into what happens to the task. No clock, no I/O.
  *
  * @param maxAttempts attempts before the task is dead. Default 5.
- * @param maxAge no attempt starts later than this after the due time; null means no such limit
+ * @param maxAge no attempt starts later than this after the due time; null means no limit
  * @param base the first delay. Default 1 s.
  * @param max the longest delay. Default 1 h.
  */
@@ -25,22 +25,22 @@ public record RetryPolicy(
       new RetryPolicy(
           5, null, Backoff.EXPONENTIAL, Duration.ofSeconds(1), Duration.ofHours(1), Jitter.FULL);
 
-  /** A target may ask us to wait, but not for ever. */
+  /** The longest {@code Retry-After} of a target that is honoured. */
   public static final Duration RETRY_AFTER_CAP = Duration.ofHours(24);
 
-  /** What nobody answered to comes again after a pause between these two. */
-  static final Duration UNREACHED_AT_LEAST = Duration.ofSeconds(2);
+  /** The range of the delay after an attempt that nobody answered. */
+  static final Duration MIN_UNREACHED_DELAY = Duration.ofSeconds(2);
 
-  static final Duration UNREACHED_AT_MOST = Duration.ofSeconds(10);
+  static final Duration MAX_UNREACHED_DELAY = Duration.ofSeconds(10);
 
-  /** Doubled this often, the shortest delay is longer than any that can be set. */
-  private static final int MOST_DOUBLINGS = 40;
+  /** After this many doublings, the shortest delay exceeds the longest one that can be set. */
+  private static final int MAX_DOUBLINGS = 40;
 
-  /** The most that fits into nanoseconds with one to spare: 292 years. */
-  private static final Duration LONGEST = Duration.ofNanos(Long.MAX_VALUE - 1);
+  /** The most that fits into a long of nanoseconds, less one for the bound of the jitter. */
+  private static final Duration MAX_DELAY = Duration.ofNanos(Long.MAX_VALUE - 1);
 
-  /** The end of time in PostgreSQL. */
-  private static final Instant LAST = Instant.parse("+294276-12-31T23:59:59.999999Z");
+  /** The latest timestamp in PostgreSQL. */
+  private static final Instant MAX_TIMESTAMP = Instant.parse("+294276-12-31T23:59:59.999999Z");
 
   /** How delays grow from attempt to attempt. */
   public enum Backoff {
@@ -49,16 +49,16 @@ public record RetryPolicy(
     FIXED
   }
 
-  /** How delays are spread, so that what failed together does not come back together. */
+  /** How delays are randomized, so that tasks that fail together are not retried together. */
   public enum Jitter {
-    /** Anything from nothing to the whole delay. */
+    /** Between zero and the whole delay. */
     FULL,
-    /** Half of the delay, and anything up to the other half. */
+    /** Between half of the delay and the whole delay. */
     EQUAL,
     NONE
   }
 
-  /** What an attempt that ended with {@code result} at {@code now} means for its task. */
+  /** The outcome for a task whose attempt ended with {@code result} at {@code now}. */
   public Outcome decide(
       ClaimedTask task, DeliveryResult result, Instant now, RandomGenerator random) {
     return switch (result) {
@@ -67,7 +67,7 @@ public record RetryPolicy(
           new Outcome.Released(
               Failure.of(FailureKind.SHUTDOWN, "the node was stopped before the attempt ended"));
       case DeliveryResult.Unreached(var failure) ->
-          new Outcome.Released(failure, after(now, Duration.ofMillis(pause(random))));
+          new Outcome.Released(failure, after(now, unreachedDelay(random)));
       case DeliveryResult.Refused(var failure) -> new Outcome.Dead(failure, false);
       case DeliveryResult.Gone(var failure) -> new Outcome.Dead(failure, task.targetIsOfType());
       case DeliveryResult.Failed(var failure, var retryAfter) ->
@@ -75,12 +75,13 @@ public record RetryPolicy(
     };
   }
 
-  /** What costs no attempt would else be tried, and written down, without end and without rest. */
-  private static long pause(RandomGenerator random) {
-    return random.nextLong(UNREACHED_AT_LEAST.toMillis(), UNREACHED_AT_MOST.toMillis() + 1);
+  /** Without a delay, an attempt that does not count would be repeated in a tight loop. */
+  private static Duration unreachedDelay(RandomGenerator random) {
+    return Duration.ofMillis(
+        random.nextLong(MIN_UNREACHED_DELAY.toMillis(), MAX_UNREACHED_DELAY.toMillis() + 1));
   }
 
-  /** Retries within the budget and the age; dead otherwise. */
+  /** Retries while attempts are left and {@code maxAge} allows; otherwise the task is dead. */
   public Outcome afterFailure(
       int attempt,
       Instant dueAt,
@@ -99,8 +100,8 @@ public record RetryPolicy(
   }
 
   /**
-   * How long to wait after the given attempt; what the target asked for is a floor that jitter
-   * never goes below.
+   * The delay after the given attempt. The target's {@code retryAfter} is a lower bound, also for
+   * jitter.
    */
   Duration delay(int attempt, @Nullable Duration retryAfter, RandomGenerator random) {
     Duration spread = spread(growth(attempt), random);
@@ -112,13 +113,13 @@ public record RetryPolicy(
     int number = Math.max(1, attempt);
     long factor =
         switch (backoff) {
-          case EXPONENTIAL -> 1L << Math.min(number - 1, MOST_DOUBLINGS);
+          case EXPONENTIAL -> 1L << Math.min(number - 1, MAX_DOUBLINGS);
           case LINEAR -> number;
           case FIXED -> 1;
         };
-    // Compared by division, because base x factor may not fit.
+    // Compared by division, because base * factor may overflow.
     return shorter(
-        max.dividedBy(factor).compareTo(base) < 0 ? max : base.multipliedBy(factor), LONGEST);
+        max.dividedBy(factor).compareTo(base) < 0 ? max : base.multipliedBy(factor), MAX_DELAY);
   }
 
   private Duration spread(Duration delay, RandomGenerator random) {
@@ -131,7 +132,9 @@ public record RetryPolicy(
   }
 
   private static Instant after(Instant start, Duration delay) {
-    return Duration.between(start, LAST).compareTo(delay) < 0 ? LAST : start.plus(delay);
+    return Duration.between(start, MAX_TIMESTAMP).compareTo(delay) < 0
+        ? MAX_TIMESTAMP
+        : start.plus(delay);
   }
 
   private static Duration shorter(Duration a, Duration b) {

@@ -6,10 +6,11 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Who may claim from a lane. A task with a target of its own lies in a lane of another kind than
- * TYPE; the others follow their type, so that changing the type's target moves no row.
+ * Which claimers may claim from a lane. A lane of kind TYPE holds the tasks without a target of
+ * their own, which follow their type: changing the type's target moves no rows. Tasks with their
+ * own target are in lanes of the other kinds.
  *
- * @param broker to which the lane's tasks are published; null where they are not
+ * @param broker the broker that the lane's tasks are published to; null if they are not published
  */
 public record Route(Kind kind, @Nullable BrokerName broker) {
 
@@ -17,17 +18,17 @@ public record Route(Kind kind, @Nullable BrokerName broker) {
   public static final Route PUSH = new Route(Kind.PUSH, null);
   public static final Route PULL = new Route(Kind.PULL, null);
 
-  /** Who claims. */
+  /** The kind of claimer. */
   public enum Kind {
-    /** As the type's target says at the time of the claim. */
+    /** Decided by the type's target at the time of the claim. */
     TYPE,
     /** Claimed by engines and delivered. */
     PUSH,
-    /** Claimed by workers that pull. */
+    /** Claimed by pull workers. */
     PULL,
-    /** Claimed by engines that reach the broker; complete when it has confirmed. */
+    /** Claimed by engines connected to the broker; a task completes on the broker's confirm. */
     PUBLISH,
-    /** Claimed by engines that reach the broker, for a consumer who reports. */
+    /** Claimed by engines connected to the broker; a task completes on its consumer's report. */
     REPORT
   }
 
@@ -37,7 +38,7 @@ public record Route(Kind kind, @Nullable BrokerName broker) {
     }
   }
 
-  /** The route of tasks that have this target of their own. */
+  /** The route of tasks that have their own target. */
   public static Route of(Target own) {
     return switch (own) {
       case Target.Pull() -> PULL;
@@ -52,7 +53,7 @@ public record Route(Kind kind, @Nullable BrokerName broker) {
     };
   }
 
-  /** Empty if no lane can have this route. */
+  /** Reads what {@link #text} wrote; empty if it is not a route. */
   public static Optional<Route> parse(String text) {
     return switch (text) {
       case "TYPE" -> Optional.of(TYPE);
@@ -72,17 +73,17 @@ public record Route(Kind kind, @Nullable BrokerName broker) {
     return Optional.empty();
   }
 
-  /** As the lane's row has it. */
+  /** The value in the lane's row. */
   public String text() {
     return broker == null ? kind.name() : kind + ":" + broker.text();
   }
 
-  /** What claims here amount to, given what the type's target is: never TYPE. */
+  /** The route after TYPE is replaced by the route of the type's target. */
   public Route given(Target ofType) {
     return kind == Kind.TYPE ? of(ofType) : this;
   }
 
-  /** Whether workers claim here, given what the type's target is. */
+  /** Whether pull workers claim from the lane when its type has this target. */
   public boolean isPulled(Target ofType) {
     return given(ofType).kind() == Kind.PULL;
   }

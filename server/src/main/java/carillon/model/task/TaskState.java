@@ -1,11 +1,11 @@
 package carillon.model.task;
 
-/** Where a task stands. Every change of state is one of the arrows below; there are no others. */
+/** The state of a task. {@link #canBecome} lists all transitions. */
 public enum TaskState {
 
   /**
-   * Waits for its due time. Becomes RUNNING when claimed, CANCELLED when withdrawn, EXPIRED when
-   * too late, and DEAD again when the redrive that made it wait is undone.
+   * Waits for its due time. Becomes RUNNING when claimed, CANCELLED when cancelled, EXPIRED when
+   * not started in time, and DEAD again when its redrive is undone.
    */
   PENDING,
 
@@ -33,7 +33,7 @@ public enum TaskState {
     };
   }
 
-  /** Whether the task still has something before it. */
+  /** Whether the task has not ended yet. */
   public boolean isLive() {
     return switch (this) {
       case PENDING, RUNNING -> true;

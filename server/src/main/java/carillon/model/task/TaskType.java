@@ -10,18 +10,18 @@ import org.jspecify.annotations.Nullable;
 /**
  * The settings that the tasks of one type share. A type that was never configured has the defaults.
  *
- * @param target where its tasks go unless they say otherwise. Default: pulled by workers.
- * @param retry how its tasks are retried unless they say otherwise
+ * @param target the target of tasks without their own. Default: pulled by workers.
+ * @param retry the retry policy of tasks without their own
  * @param timeout deadline of one attempt. Default 30 s.
- * @param leaseTimeout how long a worker that pulls holds a task without renewing. Default 30 s.
+ * @param leaseTimeout how long a pull worker holds a task without renewing. Default 30 s.
  * @param priority of tasks that name none. Default 5.
  * @param slices how many lanes a priority is spread over. Default 1.
- * @param signingSecrets newest first; the older ones end by themselves after a rotation
- * @param pausedReason why it is paused, if something other than a person did it
+ * @param signingSecrets newest first; older ones expire after a rotation
+ * @param pausedReason why the type is paused, if it was paused automatically
  * @param version rises with every change
- * @param callbacks who is told how its tasks end unless they say otherwise. Default: nobody.
- * @param statuses what the answers of an HTTP target mean. Default: the usual.
- * @param schema JSON Schema that payloads must fit, byte for byte as it was given; null means none
+ * @param callbacks the callbacks of tasks without their own. Default: none.
+ * @param statuses how the status codes of an HTTP target are interpreted
+ * @param schema JSON Schema for the payloads, byte for byte as it was given; null means none
  */
 public record TaskType(
     String name,
@@ -66,8 +66,8 @@ public record TaskType(
   }
 
   /**
-   * Whether the tasks of this type are Carillon's own, made to tell of others. Of those nobody is
-   * told: it would never end.
+   * Whether Carillon creates the tasks of this type itself, to deliver callbacks and alerts. They
+   * have no callbacks and raise no alerts, because that could go on forever.
    */
   public static boolean isOwn(String name) {
     return name.equals(Callbacks.TYPE) || name.equals(AlertRule.TYPE);
