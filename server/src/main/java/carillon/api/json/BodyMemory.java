@@ -235,7 +235,7 @@ public final class BodyMemory {
     }
 
     @Override
-    public boolean mayHold(int bytes) {
+    public boolean tryHold(int bytes) {
       if (tryTake(tenant, bytes, OPTIONAL_PART) != null) {
         return false;
       }

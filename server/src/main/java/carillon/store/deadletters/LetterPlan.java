@@ -87,7 +87,7 @@ record LetterPlan(
                    FROM carillon.task t
                    WHERE t.tenant = d.tenant AND t.id = d.task AND t.partition = d.partition) END\
       """
-          .formatted(FilterSql.ANSWER_CHARS);
+          .formatted(FilterSql.SEARCHED_RESPONSE_CHARS);
 
   static LetterPlan of(Tx tx, TenantId tenant, DeadLetterFilter filter) {
     Access access = Access.BY_AGE;

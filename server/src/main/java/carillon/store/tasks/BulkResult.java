@@ -5,15 +5,15 @@ import java.time.Instant;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What one bulk change has done.
+ * The result of one bulk change.
  *
- * @param tasks how many were changed
- * @param requested how many running ones were asked to end
- * @param isMore whether it ended before the last
- * @param next where to go on; null for the beginning, which is where it began, less what it changed
+ * @param tasks how many tasks were changed
+ * @param requested how many running tasks now have a cancel request
+ * @param isMore whether it stopped early, so that matching tasks may be left
+ * @param next where to continue; null to start over, which skips the tasks that no longer match
  */
 public record BulkResult(int tasks, int requested, boolean isMore, @Nullable Place next) {
 
-  /** Whatever waits before this has been looked at. */
+  /** All waiting tasks before this position have been examined. */
   public record Place(Partition partition, int lane, Instant readyAt) {}
 }

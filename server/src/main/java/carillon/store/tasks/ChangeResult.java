@@ -1,21 +1,21 @@
 package carillon.store.tasks;
 
-/** What became of a request to change one task. */
+/** The result of a request to change one task. */
 public sealed interface ChangeResult {
 
   record Changed(TaskView task) implements ChangeResult {}
 
-  /** It was so already; nothing was written. */
+  /** The task was already in the requested state, and nothing was written. */
   record Unchanged(TaskView task) implements ChangeResult {}
 
-  /** It runs; that it ends is now asked for. */
+  /** The task is running, and its cancel is now requested. */
   record Requested(TaskView task) implements ChangeResult {}
 
   record NotFound() implements ChangeResult {}
 
-  /** The task is not in a state that allows it. */
+  /** The state of the task does not allow the change. */
   record WrongState(TaskView task) implements ChangeResult {}
 
-  /** The caller acted on an older version of the task. */
+  /** The caller's version of the task is out of date. */
   record StaleVersion(TaskView task) implements ChangeResult {}
 }

@@ -8,7 +8,7 @@ import java.util.Objects;
 import java.util.concurrent.atomic.LongAdder;
 import org.jspecify.annotations.Nullable;
 
-/** Counts what this process has committed, through all of its database handles. */
+/** Counts the events that this process has committed, over all of its database pools. */
 public final class Counters {
 
   /** How a claim ended. */
@@ -60,7 +60,6 @@ public final class Counters {
     }
   }
 
-  /** Tasks created. */
   public long created() {
     return created.sum();
   }
@@ -75,12 +74,12 @@ public final class Counters {
     return alerts.sum();
   }
 
-  /** Claims that ended this way: in an attempt here, by a worker's report or by the reaper. */
+  /** Claims that ended this way, whether by an attempt, a worker's report or the reaper. */
   public long count(ClaimEnd end) {
     return of(ends, end).sum();
   }
 
-  /** Attempts that failed this way. */
+  /** Attempts with this kind of failure. */
   public long count(FailureKind failure) {
     return of(failures, failure).sum();
   }

@@ -4,12 +4,12 @@ import carillon.model.Partition;
 import java.time.Instant;
 
 /**
- * Is told after a commit that a task waits, so that it starts on time. A hint: the sweep finds what
- * was not told. The agenda is the only one; the classes that create or change tasks know it by this
- * name, because the queue is built on them.
+ * Receives the ready times of tasks after the commit, so that they start on time. A hint: the sweep
+ * finds what it misses. The agenda is the only implementation; this interface exists because the
+ * package of the agenda depends on this one.
  */
 public interface DueListener {
 
-  /** Something new waits in this lane of the partition from then on. */
+  /** A task in this lane of the partition is ready at that time. */
   void note(Partition partition, int lane, Instant readyAt);
 }

@@ -6,16 +6,16 @@ import java.util.Arrays;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** The part of a {@link TaskFilter} that no index answers, as SQL. */
+/** SQL for the conditions of a {@link TaskFilter} that no index supports. */
 public final class FilterSql {
 
-  /** Of an answer, so many characters are searched for a text: enough to name what went wrong. */
-  public static final int ANSWER_CHARS = 1_000;
+  /** A text search covers this many characters of a response: enough for an error message. */
+  public static final int SEARCHED_RESPONSE_CHARS = 1_000;
 
-  /** A row whose answer may have to be fetched counts as so many. */
-  private static final int ROWS_FOR_AN_ANSWER = 5;
+  /** The cost of a row whose response is searched, in rows: it may have to be read from TOAST. */
+  private static final int RESPONSE_COST = 5;
 
-  /** The first part of a statement's WITH. */
+  /** The first common table expression of a statement. */
   public static final String CTE =
       """
       f AS MATERIALIZED (
@@ -24,13 +24,13 @@ public final class FilterSql {
       )\
       """;
 
-  // Beside an error stands what came back with it, unless the task has completed since.
+  // The output is the response that came with the error, unless the task has completed since.
   private static final String HAS_TEXT =
       """
       (strpos(lower(t.error), lower(f.error)) > 0
               OR (t.state <> 'COMPLETED' AND strpos(lower(left(t.output, %d)), lower(f.error)) > 0))\
       """
-          .formatted(ANSWER_CHARS);
+          .formatted(SEARCHED_RESPONSE_CHARS);
 
   /** Whether the task {@code t} matches. */
   public static final String MATCHES =
@@ -47,14 +47,14 @@ public final class FilterSql {
   private FilterSql() {}
 
   /**
-   * How many rows one statement may look at: fewer for a text, because a long answer lies apart
-   * from its row.
+   * How many rows one statement may examine: fewer for a text search, because long responses are
+   * stored outside the row.
    */
-  static int atOnce(TaskFilter filter, int usual) {
-    return filter.error() == null ? usual : Math.max(1, usual / ROWS_FOR_AN_ANSWER);
+  static int limit(TaskFilter filter, int usual) {
+    return filter.error() == null ? usual : Math.max(1, usual / RESPONSE_COST);
   }
 
-  /** The arguments of a statement that begins with {@link #CTE}: the filter's, then the others. */
+  /** The arguments of a statement that starts with {@link #CTE}: the filter's, then the others. */
   public static @Nullable Object[] arguments(TaskFilter filter, @Nullable Object... others) {
     List<@Nullable Object> all = new ArrayList<>();
     all.add(filter.state() == null ? null : filter.state().name());

@@ -24,13 +24,11 @@ import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.node.JsonNodeFactory;
 import tools.jackson.databind.node.ObjectNode;
 
-/**
- * All tasks that match a filter: how many they are, and all of them cancelled or made due at once.
- */
+/** Counts the tasks that match a filter, cancels them or makes them due. */
 final class MatchingTasks {
 
-  /** A count looks at no more rows than this, so that no filter makes it long. */
-  private static final int COUNT_REACH = 100_000;
+  /** A count examines no more rows than this, so that no filter makes it slow. */
+  private static final int MAX_COUNT_ROWS = 100_000;
 
   private final DbClock clock;
   private final DueListener due;
@@ -50,7 +48,7 @@ final class MatchingTasks {
       """
       /* MatchingTasks.countOfLanes */
       WITH %s
-      SELECT count(*) AS looked_at, count(*) FILTER (WHERE %s) AS matched
+      SELECT count(*) AS examined, count(*) FILTER (WHERE %s) AS matched
       FROM f, (
           SELECT t.*
           FROM unnest(?::int[]) AS l (lane)
@@ -65,7 +63,7 @@ final class MatchingTasks {
       """
           .formatted(FilterSql.CTE, FilterSql.MATCHES);
 
-  // Few tasks have one key: written so that no index for the time is wanted.
+  // Few tasks share a key. The subtraction keeps the planner from using the index on ready_at.
   private static final String WAITS_WITH_KEY =
       """
       t.tenant = ?
@@ -78,7 +76,7 @@ final class MatchingTasks {
       """
       /* MatchingTasks.countByKey */
       WITH %s
-      SELECT count(*) AS looked_at, count(*) FILTER (WHERE %s) AS matched
+      SELECT count(*) AS examined, count(*) FILTER (WHERE %s) AS matched
       FROM f, (
           SELECT t.state, t.schedule, t.due_at, t.error, t.output, t.metadata
           FROM carillon.task_{partition} t
@@ -88,7 +86,7 @@ final class MatchingTasks {
       """
           .formatted(FilterSql.CTE, FilterSql.MATCHES, WAITS_WITH_KEY);
 
-  // Running tasks are in no index; the claims know them.
+  // No index contains running tasks, but the claims list them.
   private static final String COUNT_RUNNING =
       """
       /* MatchingTasks.countRunning */
@@ -100,7 +98,7 @@ final class MatchingTasks {
             AND h.tenant = ?
           LIMIT ?
       )
-      SELECT count(*) AS matched, (SELECT count(*) FROM held) AS looked_at
+      SELECT count(*) AS matched, (SELECT count(*) FROM held) AS examined
       FROM f, held
       CROSS JOIN LATERAL (
           SELECT t.*
@@ -118,11 +116,15 @@ final class MatchingTasks {
       """
           .formatted(FilterSql.CTE, FilterSql.MATCHES);
 
-  /** What to look for among the waiting tasks: those that are ready only after a time. */
+  /**
+   * A search for waiting tasks.
+   *
+   * @param after finds only tasks that become ready after this
+   */
   private record Search(TenantId tenant, Column lanes, TaskFilter filter, Instant after) {
 
-    int countReach() {
-      return FilterSql.atOnce(filter, COUNT_REACH);
+    int maxCountRows() {
+      return FilterSql.limit(filter, MAX_COUNT_ROWS);
     }
 
     boolean isByKey() {
@@ -140,7 +142,7 @@ final class MatchingTasks {
     return new Search(tenant, CatalogRows.lanes(tx, tenant, filter.type()), filter, after);
   }
 
-  /** How many a cancel would meet now: those that wait, and those that run and were not asked. */
+  /** How many tasks a cancel would affect: waiting ones, and running ones without a request. */
   Tasks.Count countCancellable(Tx tx, TenantId tenant, TaskFilter filter) {
     Search search = search(tx, tenant, filter, Instant.EPOCH);
     Tasks.Count waiting =
@@ -151,64 +153,64 @@ final class MatchingTasks {
         waiting.matched() + running.matched(), waiting.isAtLeast() || running.isAtLeast());
   }
 
-  /** How many {@link #run} would make due now, if it went on to the end. */
+  /** How many tasks {@link #run} would make due if it ran to the end. */
   Tasks.Count countRunnable(Tx tx, TenantId tenant, TaskFilter filter) {
     return countWaiting(tx, search(tx, tenant, filter, clock.instant()));
   }
 
-  /** How many tasks were looked at, and how many of them match. */
-  private record Looked(long at, long matched) {
-    static Looked of(ResultSet row) throws SQLException {
-      return new Looked(row.getLong("looked_at"), row.getLong("matched"));
+  /** How many tasks were examined, and how many of them match. */
+  private record Tally(long examined, long matched) {
+    static Tally of(ResultSet row) throws SQLException {
+      return new Tally(row.getLong("examined"), row.getLong("matched"));
     }
 
-    /** Looks at one place after the other until this many tasks were read. */
-    static <P> Looked upTo(long reach, List<P> places, BiFunction<P, Long, Looked> look) {
-      Looked all = new Looked(0, 0);
-      for (P place : places) {
-        Looked some = look.apply(place, reach - all.at);
-        all = new Looked(all.at + some.at, all.matched + some.matched);
-        if (all.at >= reach) {
+    /** Adds up the tallies of all parts, and stops once this many tasks were examined. */
+    static <P> Tally upTo(long limit, List<P> parts, BiFunction<P, Long, Tally> count) {
+      Tally sum = new Tally(0, 0);
+      for (P part : parts) {
+        Tally next = count.apply(part, limit - sum.examined);
+        sum = new Tally(sum.examined + next.examined, sum.matched + next.matched);
+        if (sum.examined >= limit) {
           break;
         }
       }
-      return all;
+      return sum;
     }
 
-    Tasks.Count count(long reach) {
-      return new Tasks.Count(matched, at >= reach);
+    Tasks.Count count(long limit) {
+      return new Tasks.Count(matched, examined >= limit);
     }
   }
 
   private static Tasks.Count countWaiting(Tx tx, Search search) {
     String statement = search.isByKey() ? COUNT_BY_KEY : COUNT_OF_LANES;
-    return Looked.upTo(
-            search.countReach(),
+    return Tally.upTo(
+            search.maxCountRows(),
             Partitions.inGroups(tx),
-            (partitions, reach) ->
+            (partitions, limit) ->
                 tx.readUnlocking(
                     () ->
-                        Looked.upTo(
-                            reach,
+                        Tally.upTo(
+                            limit,
                             partitions,
                             (partition, left) ->
                                 tx.query(
                                         Sql.forPartition(statement, partition),
-                                        Looked::of,
+                                        Tally::of,
                                         search.arguments(left))
                                     .getFirst())))
-        .count(search.countReach());
+        .count(search.maxCountRows());
   }
 
   private static Tasks.Count countRunning(Tx tx, Search search) {
     TaskFilter filter = search.filter();
-    return Looked.upTo(
-            search.countReach(),
+    return Tally.upTo(
+            search.maxCountRows(),
             Partitions.claimed(tx),
             (partition, left) ->
                 tx.query(
                         Sql.forPartition(COUNT_RUNNING, partition),
-                        Looked::of,
+                        Tally::of,
                         FilterSql.arguments(
                             filter,
                             search.tenant(),
@@ -217,12 +219,12 @@ final class MatchingTasks {
                             filter.key(),
                             filter.key()))
                     .getFirst())
-        .count(search.countReach());
+        .count(search.maxCountRows());
   }
 
-  private static final String LOOK_BY_KEY =
+  private static final String FIND_BY_KEY =
       """
-      /* MatchingTasks.lookByKey */
+      /* MatchingTasks.findByKey */
       WITH %s
       SELECT t.id
       FROM f, carillon.task_{partition} t
@@ -232,16 +234,16 @@ final class MatchingTasks {
       """
           .formatted(FilterSql.CTE, WAITS_WITH_KEY, FilterSql.MATCHES);
 
-  /** In the order in which they are locked. */
-  private static Map<Partition, List<UUID>> withKey(
-      Tx tx, Search search, List<Partition> partitions, int most) {
+  /** Finds matching tasks by key and returns them in the order in which they are locked. */
+  private static Map<Partition, List<UUID>> findByKey(
+      Tx tx, Search search, List<Partition> partitions, int max) {
     Map<Partition, List<UUID>> found = new TreeMap<>();
-    int left = most;
+    int left = max;
     for (Partition partition : partitions) {
       List<UUID> matching =
           tx
               .query(
-                  Sql.forPartition(LOOK_BY_KEY, partition),
+                  Sql.forPartition(FIND_BY_KEY, partition),
                   row -> Sql.uuid(row, "id"),
                   search.arguments(left))
               .stream()
@@ -255,21 +257,21 @@ final class MatchingTasks {
     return found;
   }
 
-  /** Those with a key are few, so that all of them are looked at. */
-  private static WaitingScan.Walked changeByKey(Tx tx, Search search, WaitingScan.Change change) {
+  /** Changes all of them in one call, because few tasks share a key. */
+  private static WaitingScan.Result changeByKey(Tx tx, Search search, WaitingScan.Change change) {
     int changed = 0;
     for (List<Partition> partitions : Partitions.inGroups(tx)) {
-      int most = Tasks.MOST_AT_ONCE - changed;
+      int max = Tasks.MOST_AT_ONCE - changed;
       Map<Partition, List<UUID>> found =
-          tx.readUnlocking(() -> withKey(tx, search, partitions, most));
-      for (Map.Entry<Partition, List<UUID>> some : found.entrySet()) {
-        changed += change.apply(some.getKey(), some.getValue());
+          tx.readUnlocking(() -> findByKey(tx, search, partitions, max));
+      for (Map.Entry<Partition, List<UUID>> entry : found.entrySet()) {
+        changed += change.apply(entry.getKey(), entry.getValue());
       }
     }
-    return new WaitingScan.Walked(changed, null);
+    return new WaitingScan.Result(changed, null);
   }
 
-  private WaitingScan.Walked change(
+  private WaitingScan.Result change(
       Tx tx, Search search, BulkResult.@Nullable Place from, WaitingScan.Change change) {
     TaskFilter filter = search.filter();
     return search.isByKey()
@@ -281,15 +283,16 @@ final class MatchingTasks {
                 search.after(),
                 bounds,
                 System::nanoTime)
-            .walk(from, change);
+            .run(from, change);
   }
 
-  private static BulkResult result(WaitingScan.Walked walked, int requested) {
-    boolean isMore = walked.next() != null || walked.changed() >= Tasks.MOST_AT_ONCE;
-    return new BulkResult(walked.changed(), requested, isMore, walked.next());
+  private static BulkResult result(WaitingScan.Result scanned, int requested) {
+    boolean isMore = scanned.next() != null || scanned.changed() >= Tasks.MOST_AT_ONCE;
+    return new BulkResult(scanned.changed(), requested, isMore, scanned.next());
   }
 
-  // In the order in which they were found, which is that of every walk: no two wait for each other.
+  // Locks in the order in which the tasks were found. It is the same in every scan, so that two
+  // bulk changes do not deadlock.
   private static final String HELD =
       """
       held AS MATERIALIZED (
@@ -329,18 +332,18 @@ final class MatchingTasks {
   private record Run(int lane, int tasks, Instant first) {}
 
   /**
-   * Makes those due now that wait for a later time; what is due already would only go to the end of
-   * its line.
+   * Makes waiting tasks due now unless they already are, because that would only move them to the
+   * end of their queue.
    */
   BulkResult run(
       Tx tx, TenantId tenant, TaskFilter filter, BulkResult.@Nullable Place from, String who) {
     Search search = search(tx, tenant, filter, clock.instant());
-    WaitingScan.Walked walked =
+    WaitingScan.Result scanned =
         change(tx, search, from, (partition, tasks) -> run(tx, tenant, partition, tasks));
-    ObjectNode detail = JsonNodeFactory.instance.objectNode().put("run", walked.changed());
+    ObjectNode detail = JsonNodeFactory.instance.objectNode().put("run", scanned.changed());
     detail.set("filter", TaskAuditDetail.of(filter));
     Audit.record(tx, tenant, who, "task.run", "matching", AuditDetail.bounded(detail));
-    return result(walked, 0);
+    return result(scanned, 0);
   }
 
   private int run(Tx tx, TenantId tenant, Partition partition, List<UUID> tasks) {
@@ -409,8 +412,8 @@ final class MatchingTasks {
           .formatted(FilterSql.CTE, FilterSql.MATCHES);
 
   /**
-   * Running tasks are asked before and after the waiting ones are cancelled: a task that changes
-   * from one to the other meanwhile meets one of the three.
+   * Requests the cancel of running tasks both before and after it cancels the waiting ones: a task
+   * that is claimed or released in between is caught by one of the three statements.
    */
   BulkResult cancel(
       Tx tx, TenantId tenant, TaskFilter filter, BulkResult.@Nullable Place from, String who) {
@@ -418,20 +421,20 @@ final class MatchingTasks {
     boolean wantsRunning = filter.state() == null || filter.state() == TaskState.RUNNING;
     Search search = search(tx, tenant, filter, Instant.EPOCH);
     int requested = wantsRunning ? requestCancel(tx, search) : 0;
-    WaitingScan.Walked walked =
+    WaitingScan.Result scanned =
         wantsWaiting
             ? change(
                 tx, search, from, (partition, tasks) -> cancel(tx, tenant, partition, tasks, who))
-            : new WaitingScan.Walked(0, null);
+            : new WaitingScan.Result(0, null);
     requested += wantsRunning ? requestCancel(tx, search) : 0;
     ObjectNode detail =
         JsonNodeFactory.instance
             .objectNode()
-            .put("cancelled", walked.changed())
+            .put("cancelled", scanned.changed())
             .put("requested", requested);
     detail.set("filter", TaskAuditDetail.of(filter));
     Audit.record(tx, tenant, who, "task.cancel", "matching", AuditDetail.bounded(detail));
-    return result(walked, requested);
+    return result(scanned, requested);
   }
 
   private static int cancel(

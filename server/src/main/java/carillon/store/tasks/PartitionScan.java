@@ -19,23 +19,23 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Walks over a tenant's tasks from the last partition to the first for one page. Filters are
- * answered by looking at each task, so a page ends early, with less than was asked for or nothing,
- * once it has looked at many or for long; the next one goes on where it ended.
+ * Scans a tenant's tasks from the last partition to the first to fill one page. It evaluates the
+ * filter on every task, so a page ends early, with fewer items than the limit or none, once it has
+ * examined many tasks or taken long. The next page continues where it ended.
  */
 final class PartitionScan {
 
-  /** How many tasks one page looks at. */
-  private static final int REACH = 20_000;
+  /** How many tasks one page examines at most. */
+  private static final int MAX_EXAMINED = 20_000;
 
-  /** How many at a time, so that the time is seen. */
+  /** How many tasks one statement examines, so that the time is checked often enough. */
   private static final int CHUNK = 2_000;
 
-  /** How long one page looks, which is when most of its tasks have to be read from disk. */
-  private static final Duration PATIENCE = Duration.ofMillis(100);
+  /** How long one page may take. It is reached when most tasks have to be read from disk. */
+  private static final Duration TIMEOUT = Duration.ofMillis(100);
 
-  /** How many partitions one page looks at, for tenants with little in each. */
-  private static final int MOST_PARTITIONS = 100;
+  /** How many partitions one page reads, for tenants with few tasks in each. */
+  private static final int MAX_PARTITIONS = 100;
 
   static final TaskId LAST_ID = new TaskId(new UUID(-1L, -1L));
 
@@ -49,7 +49,7 @@ final class PartitionScan {
   private final List<TaskView> items = new ArrayList<>();
 
   /**
-   * @param nanos a clock that says how long something took
+   * @param nanos the monotonic clock for the timeout
    */
   PartitionScan(
       Tx tx,
@@ -67,9 +67,8 @@ final class PartitionScan {
     this.lanes = filter.type() == null ? null : CatalogRows.lanes(tx, tenant, filter.type());
   }
 
-  // Nothing in a partition was ever due before it opens, and nothing was claimed there: whoever
-  // wants a
-  // task earlier opens its partition earlier.
+  // No task in a partition is due or claimed before the partition opens: a change that makes a task
+  // due earlier also moves opens_at.
   static final String PARTITIONS =
       """
       /* PartitionScan.partitions */
@@ -82,8 +81,8 @@ final class PartitionScan {
       LIMIT ?
       """;
 
-  /** To run now is to be due a moment before the partition is opened. */
-  private static final Duration MOMENT = Duration.ofSeconds(1);
+  /** A task that is made due now is due shortly before the new opens_at of its partition. */
+  private static final Duration OPENING_SLACK = Duration.ofSeconds(1);
 
   private List<Partition> partitions(@Nullable TaskId before) {
     Partition from = before == null ? new Partition(LocalDate.of(9999, 1, 1)) : before.partition();
@@ -95,13 +94,13 @@ final class PartitionScan {
         PARTITIONS,
         row -> new Partition(row.getObject("day", LocalDate.class)),
         from,
-        dueBefore == null ? null : dueBefore.plus(MOMENT),
+        dueBefore == null ? null : dueBefore.plus(OPENING_SLACK),
         wasClaimed,
-        MOST_PARTITIONS);
+        MAX_PARTITIONS);
   }
 
-  // The filter looks only at rows that the inner part has reached, and the last of those always
-  // comes out, matching or not, to say how many they were and where to go on.
+  // The filter is evaluated only on the rows of the inner query. The last of them is returned even
+  // if it does not match, because it tells how many rows were examined and where to continue.
   static final String PAGE =
       """
       /* PartitionScan.page */
@@ -128,29 +127,29 @@ final class PartitionScan {
       """
           .formatted(FilterSql.CTE, TaskReader.COLUMNS, FilterSql.MATCHES);
 
-  /** A row that came out; the last one was the n-th that was looked at. */
-  private record Reached(TaskView task, boolean matches, int n) {}
+  /** A returned row, and its number among the rows examined. */
+  private record Examined(TaskView task, boolean matches, int n) {}
 
-  private List<Reached> look(Partition partition, TaskId before, int reach, int limit) {
+  private List<Examined> examine(Partition partition, TaskId before, int rows, int limit) {
     return tx.query(
         Sql.forPartition(PAGE, partition),
-        row -> new Reached(reader.view(row), row.getBoolean("matches"), row.getInt("n")),
-        FilterSql.arguments(filter, withPayload, lanes, lanes, tenant, before, reach, limit));
+        row -> new Examined(reader.view(row), row.getBoolean("matches"), row.getInt("n")),
+        FilterSql.arguments(filter, withPayload, lanes, lanes, tenant, before, rows, limit));
   }
 
-  /** Newest due first; {@code before} is the last id of the page before. */
+  /** Latest due time first; {@code before} is the last id of the previous page. */
   Page<TaskView, TaskId> page(int limit, @Nullable TaskId before) {
     List<Partition> partitions = partitions(before);
-    TaskId place = before == null ? LAST_ID : before;
-    long end = nanos.getAsLong() + PATIENCE.toNanos();
-    int reach = REACH;
+    TaskId position = before == null ? LAST_ID : before;
+    long end = nanos.getAsLong() + TIMEOUT.toNanos();
+    int left = MAX_EXAMINED;
     for (Partition partition : partitions) {
       int chunk;
-      int looked;
+      int count;
       do {
-        chunk = Math.min(FilterSql.atOnce(filter, CHUNK), reach);
-        List<Reached> reached = look(partition, place, chunk, limit - items.size() + 1);
-        for (Reached row : reached) {
+        chunk = Math.min(FilterSql.limit(filter, CHUNK), left);
+        List<Examined> examined = examine(partition, position, chunk, limit - items.size() + 1);
+        for (Examined row : examined) {
           if (row.matches() && items.size() == limit) {
             return new Page<>(items, items.getLast().id());
           }
@@ -158,25 +157,25 @@ final class PartitionScan {
             items.add(row.task());
           }
         }
-        looked = reached.isEmpty() ? 0 : reached.getLast().n();
-        place = reached.isEmpty() ? place : reached.getLast().task().id();
-        reach -= looked;
-        if (looked == chunk && (reach == 0 || nanos.getAsLong() - end >= 0)) {
-          return new Page<>(items, place);
+        count = examined.isEmpty() ? 0 : examined.getLast().n();
+        position = examined.isEmpty() ? position : examined.getLast().task().id();
+        left -= count;
+        if (count == chunk && (left == 0 || nanos.getAsLong() - end >= 0)) {
+          return new Page<>(items, position);
         }
-      } while (looked == chunk);
+      } while (count == chunk);
       TaskId next = before(partition);
       boolean isLast = partition.equals(partitions.getLast());
-      // A page that began at the end of this partition would begin there again, and for ever.
+      // If the page started at this position, the next one would too, and so on forever.
       if (!isLast && !next.equals(before) && nanos.getAsLong() - end >= 0) {
         return new Page<>(items, next);
       }
     }
-    boolean wasLast = partitions.size() < MOST_PARTITIONS;
+    boolean wasLast = partitions.size() < MAX_PARTITIONS;
     return new Page<>(items, wasLast ? null : before(partitions.getLast()));
   }
 
-  /** The smallest id of a partition: everything before it lies in earlier partitions. */
+  /** The smallest id of a partition: all lower ids are in earlier partitions. */
   private static TaskId before(Partition partition) {
     long millis = partition.day().toEpochDay() * 86_400_000L;
     return new TaskId(new UUID(millis << 16 | 0x7000, 0x8000_0000_0000_0000L));

@@ -16,15 +16,15 @@ import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Pages of the tasks that run now, found through the claims that hold them: however many others
- * there are, which no index on the state tells apart.
+ * Lists running tasks. It finds them through their claims, because no index contains the state: the
+ * cost does not depend on the number of other tasks.
  */
 public final class RunningTasks {
 
   private static final int CHUNK = 2_000;
 
-  /** How many claimed tasks one page looks at before it ends early. */
-  private static final int PAGE_REACH = 20_000;
+  /** A page that has examined this many claimed tasks ends early. */
+  private static final int MAX_EXAMINED = 20_000;
 
   private final Db db;
   private final TaskReader reader;
@@ -36,7 +36,7 @@ public final class RunningTasks {
 
   private record Held(UUID task, Partition partition, UUID claim) {}
 
-  /** Comes before every claim, so that of the task itself nothing comes again. */
+  /** Sorts before every claim, so that the page after a task does not return that task again. */
   private static final UUID NO_CLAIM = new UUID(0, 0);
 
   private static final Held END =
@@ -50,11 +50,11 @@ public final class RunningTasks {
       CROSS JOIN LATERAL unnest(c.tenants, c.tasks) AS h (tenant, id)
       WHERE h.tenant = ?
         AND (h.id, c.id) < (?, ?)
-      ORDER BY h.id DESC, c.id DESC -- a task may stand in an older claim too
+      ORDER BY h.id DESC, c.id DESC -- an older claim may list the task too
       LIMIT ?
       """;
 
-  // A claim still lists what has ended; the row says which claim holds it now.
+  // A claim still lists tasks that have ended; the row of the task names its current claim.
   public static final String TASKS =
       """
       /* RunningTasks.tasks */
@@ -77,7 +77,7 @@ public final class RunningTasks {
       """
           .formatted(FilterSql.CTE, TaskReader.COLUMNS, FilterSql.MATCHES);
 
-  /** Newest due first, as all lists of tasks; {@code before} is the last id of the page before. */
+  /** Latest due time first; {@code before} is the last id of the previous page. */
   Page<TaskView, TaskId> list(
       TenantId tenant, TaskFilter filter, int limit, @Nullable TaskId before, boolean withPayload) {
     return db.inTransaction(tx -> page(tx, tenant, filter, limit, before, withPayload));
@@ -93,7 +93,7 @@ public final class RunningTasks {
     Column lanes = filter.type() == null ? null : CatalogRows.lanes(tx, tenant, filter.type());
     Held last = before == null ? END : new Held(before.value(), before.partition(), NO_CLAIM);
     List<TaskView> items = new ArrayList<>();
-    for (int reached = 0; reached < PAGE_REACH; reached += CHUNK) {
+    for (int examined = 0; examined < MAX_EXAMINED; examined += CHUNK) {
       List<Held> held = held(tx, tenant, last);
       items.addAll(
           tx.query(

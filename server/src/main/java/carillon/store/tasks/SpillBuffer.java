@@ -15,9 +15,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Records of bytes in the order in which they were added: in memory as far as {@link Room} allows,
- * the rest in a temporary file in one of its directories. The file has mode 0600 and no name from
- * the moment it is open, so that nothing is left behind however the process ends.
+ * A list of byte records, in memory as far as {@link Room} allows and otherwise in a temporary file
+ * in one of its directories. The file has mode 0600 and is unlinked as soon as it is open, so that
+ * a crash leaves nothing behind.
  */
 public final class SpillBuffer implements AutoCloseable {
 
@@ -34,8 +34,8 @@ public final class SpillBuffer implements AutoCloseable {
   private byte[] filling = new byte[0];
   private int filled;
 
-  /** The segment in the upper half, the offset in it in the lower. */
-  private long[] places = new long[0];
+  /** For each record the index of its segment in the upper half, and its offset in the lower. */
+  private long[] positions = new long[0];
 
   private int size;
 
@@ -46,23 +46,23 @@ public final class SpillBuffer implements AutoCloseable {
   /** How much memory and disk a buffer may use. */
   public interface Room {
 
-    /** Whether this many more bytes may be kept in memory; if not, they go to the file. */
-    boolean mayHold(int bytes);
+    /** Reserves this much memory; returns false if the bytes have to go to the file. */
+    boolean tryHold(int bytes);
 
-    /** Takes this many more bytes of memory, or throws. */
+    /** Reserves this much memory, or throws. */
     void mustHold(int bytes);
 
-    /** Takes this many more bytes of the file system, or throws. */
+    /** Reserves this much disk space, or throws. */
     void mustSpill(int bytes);
 
-    /** Where the file may be; the first in which one can be created is used. */
+    /** The directories for the file; the first one that is writable is used. */
     List<Path> directories();
 
-    /** Room without a bound, for callers that know that their records are few. */
+    /** Room without a bound, for callers with few records. */
     static Room unbounded() {
       return new Room() {
         @Override
-        public boolean mayHold(int bytes) {
+        public boolean tryHold(int bytes) {
           return true;
         }
 
@@ -80,7 +80,7 @@ public final class SpillBuffer implements AutoCloseable {
     }
   }
 
-  /** A run of records. Not a record itself: it has an array, and no use for equality. */
+  /** A run of records. Not a Java record: it has an array, and no use for equality. */
   private static final class Segment {
     private final byte @Nullable [] bytes; // null if they are in the file
     private final int length;
@@ -101,7 +101,7 @@ public final class SpillBuffer implements AutoCloseable {
     return size;
   }
 
-  /** The length of one record: up to the next one, or to the end of its segment. */
+  /** The length of one record. It ends at the next one, or at the end of its segment. */
   public int length(int index) {
     int segment = segment(index);
     if (index + 1 < size && segment(index + 1) == segment) {
@@ -112,25 +112,25 @@ public final class SpillBuffer implements AutoCloseable {
   }
 
   private int segment(int index) {
-    return (int) (places[index] >>> Integer.SIZE);
+    return (int) (positions[index] >>> Integer.SIZE);
   }
 
   private int offset(int index) {
-    return (int) places[index];
+    return (int) positions[index];
   }
 
   /** Adds a copy of these bytes. */
   public void add(byte[] bytes, int from, int length) {
-    if (size == places.length) {
+    if (size == positions.length) {
       growIndex();
     }
     if (length > SEGMENT) {
       endSegment();
-      places[size] = (long) segments.size() << Integer.SIZE;
+      positions[size] = (long) segments.size() << Integer.SIZE;
       addAlone(bytes, from, length);
     } else {
       makeRoom(length);
-      places[size] = ((long) segments.size() << Integer.SIZE) | filled;
+      positions[size] = ((long) segments.size() << Integer.SIZE) | filled;
       System.arraycopy(bytes, from, filling, filled, length);
       filled += length;
     }
@@ -140,7 +140,7 @@ public final class SpillBuffer implements AutoCloseable {
   private void growIndex() {
     int more = Math.max(FIRST_RECORDS, size);
     room.mustHold(more * Long.BYTES);
-    places = Arrays.copyOf(places, size + more);
+    positions = Arrays.copyOf(positions, size + more);
   }
 
   private void makeRoom(int length) {
@@ -158,9 +158,9 @@ public final class SpillBuffer implements AutoCloseable {
     makeRoom(length);
   }
 
-  /** A record as large as several segments is one of its own. */
+  /** A record larger than a segment gets its own segment. */
   private void addAlone(byte[] bytes, int from, int length) {
-    if (room.mayHold(length)) {
+    if (room.tryHold(length)) {
       segments.add(new Segment(Arrays.copyOfRange(bytes, from, from + length), length, 0));
     } else if (!spill(bytes, from, length)) {
       room.mustHold(length);
@@ -172,7 +172,7 @@ public final class SpillBuffer implements AutoCloseable {
     if (filled == 0) {
       return;
     }
-    if (room.mayHold(SEGMENT)) { // for the next one: this one stays
+    if (room.tryHold(SEGMENT)) { // for the next segment; this one stays in memory
       segments.add(new Segment(filling, filled, 0));
       filling = new byte[SEGMENT];
     } else if (!spill(filling, 0, filled)) {
@@ -183,7 +183,7 @@ public final class SpillBuffer implements AutoCloseable {
     filled = 0;
   }
 
-  /** False if nothing can be written here; then memory has to do. */
+  /** Returns false if the file cannot be written; the bytes must then stay in memory. */
   private boolean spill(byte[] bytes, int from, int length) {
     if (cannotSpill) {
       return false;
@@ -224,10 +224,10 @@ public final class SpillBuffer implements AutoCloseable {
   }
 
   private Path newFile() throws IOException {
-    IOException failed = new IOException("there is no directory for it");
+    IOException failed = new IOException("no directory is configured");
     for (Path directory : room.directories()) {
       try {
-        return Files.createTempFile(directory, "carillon-", ".spill"); // mode 0600 by itself
+        return Files.createTempFile(directory, "carillon-", ".spill"); // creates it with mode 0600
       } catch (IOException e) {
         e.addSuppressed(failed);
         failed = e;
@@ -236,12 +236,12 @@ public final class SpillBuffer implements AutoCloseable {
     throw failed;
   }
 
-  /** Reads records; several readers may read at once, after the last record was added. */
+  /** A new reader. After the last record was added, several may be used concurrently. */
   public Reader reader() {
     return new Reader();
   }
 
-  /** Stands at one record at a time; its bytes are valid until it moves on. */
+  /** Reads one record at a time; its bytes are valid until the next {@link #moveTo}. */
   public final class Reader {
 
     private byte[] bytes = new byte[0];
@@ -254,7 +254,7 @@ public final class SpillBuffer implements AutoCloseable {
 
     private Reader() {}
 
-    /** Goes to this record. In order is cheapest. */
+    /** Reads this record. Reading in order is fastest. */
     public void moveTo(int index) {
       int segment = segment(index);
       int offset = offset(index);
@@ -266,33 +266,33 @@ public final class SpillBuffer implements AutoCloseable {
         bytes = filling;
         return;
       }
-      Segment lies = segments.get(segment);
-      if (lies.bytes != null) {
-        bytes = lies.bytes;
+      Segment source = segments.get(segment);
+      if (source.bytes != null) {
+        bytes = source.bytes;
       } else if (segment == loadedSegment) {
         bytes = loaded;
       } else if (isInOrder) {
-        load(lies.inFile, lies.length);
+        load(source.inFile, source.length);
         loadedSegment = segment;
-      } else { // likely the only one that is wanted of its segment
-        load(lies.inFile + offset, length);
+      } else { // probably the only record read from its segment
+        load(source.inFile + offset, length);
         loadedSegment = -1;
         from = 0;
       }
     }
 
-    private void load(long at, int many) {
-      if (loaded.length < many) {
-        loaded = new byte[many];
+    private void load(long at, int count) {
+      if (loaded.length < count) {
+        loaded = new byte[count];
       }
       bytes = loaded;
       try {
         FileChannel in = file();
-        ByteBuffer rest = ByteBuffer.wrap(loaded, 0, many);
+        ByteBuffer rest = ByteBuffer.wrap(loaded, 0, count);
         for (long position = at; rest.hasRemaining(); ) {
           int read = in.read(rest, position);
           if (read < 0) {
-            throw new IOException("the temporary file ends too early");
+            throw new IOException("the temporary file is shorter than expected");
           }
           position += read;
         }
@@ -314,14 +314,14 @@ public final class SpillBuffer implements AutoCloseable {
     }
   }
 
-  /** Frees the disk; the memory goes with the buffer. */
+  /** Frees the disk space; the memory is garbage collected with the buffer. */
   @Override
   public void close() {
     if (file != null) {
       try {
         file.close();
       } catch (IOException e) {
-        log.debug("a temporary file was closed with an error", e);
+        log.debug("cannot close a temporary file", e);
       }
     }
   }

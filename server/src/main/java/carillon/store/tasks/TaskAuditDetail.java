@@ -5,14 +5,14 @@ import carillon.store.db.Json;
 import tools.jackson.databind.node.JsonNodeFactory;
 import tools.jackson.databind.node.ObjectNode;
 
-/** What a record of the audit says of a change to tasks; bounded and without secrets as all are. */
+/** The detail of audit records about tasks; bounded and without secrets, like all of them. */
 final class TaskAuditDetail {
 
   private static final JsonNodeFactory NODES = JsonNodeFactory.instance;
 
   private TaskAuditDetail() {}
 
-  /** An edit of a task: the names of the fields, and what they were and are. */
+  /** The detail of an edit: the names of the fields, their old values and their new ones. */
   static String of(TaskView before, TaskPatch patch) {
     ObjectNode old = NODES.objectNode();
     ObjectNode changed = NODES.objectNode();
@@ -48,7 +48,7 @@ final class TaskAuditDetail {
     return AuditDetail.bounded(detail);
   }
 
-  /** Which tasks a bulk change meant. */
+  /** The filter of a bulk change. */
   static ObjectNode of(TaskFilter filter) {
     ObjectNode node = NODES.objectNode();
     node.put("type", filter.type());

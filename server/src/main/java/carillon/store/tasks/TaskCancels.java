@@ -19,8 +19,8 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Cancels tasks of any tenants by their ids. As with a single one, each row is locked and looked at
- * under its lock, in the order of the ids.
+ * Cancels tasks of any tenants by id. Like the cancel of a single task, it locks each row and
+ * checks the state under the lock. Rows are locked in the order of their ids.
  */
 public final class TaskCancels {
 
@@ -28,10 +28,9 @@ public final class TaskCancels {
 
   private TaskCancels() {}
 
-  /** A task of a tenant. */
   public record Task(TenantId tenant, TaskId id) {}
 
-  /** Who cancels, and why. */
+  /** The actor that cancels, and the reason. */
   public record Because(String who, @Nullable String reason) {}
 
   private static final String CANCEL_WAITING =
@@ -70,7 +69,7 @@ public final class TaskCancels {
       FROM cancelled
       """;
 
-  /** Cancels those that wait and were never started; says which. */
+  /** Cancels the waiting tasks that were never started, and returns their ids. */
   public static Set<TaskId> cancelUnstarted(Tx tx, Collection<Task> tasks, Because because) {
     return cancelWaiting(tx, tasks, NEVER_STARTED, because);
   }
@@ -103,8 +102,8 @@ public final class TaskCancels {
       """;
 
   /**
-   * Cancels those that wait, and asks those that run to end. These are asked before and after: a
-   * task that changes from one to the other meanwhile meets one of the three.
+   * Cancels the waiting tasks and requests the cancel of the running ones, both before and after: a
+   * task that is claimed or released in between is caught by one of the three statements.
    */
   public static void cancel(Tx tx, Collection<Task> tasks, Because because) {
     requestCancel(tx, tasks);

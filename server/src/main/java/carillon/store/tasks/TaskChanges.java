@@ -20,9 +20,10 @@ import java.util.function.BiFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What people and programs do to tasks that exist. Every change locks the row first, looks at the
- * state under that lock and writes under it, so it waits for a claim in progress and is waited for
- * by the next one. The lock also keeps the partition's own tables, so the statements name them.
+ * Cancels, runs, redrives and edits single tasks. Every change locks the row first, then checks the
+ * state and writes under that lock: it waits for a claim in progress, and the next claim waits for
+ * it. The lock also keeps the tables of the partition from being dropped, so the statements can
+ * name them.
  */
 final class TaskChanges {
 
@@ -104,7 +105,7 @@ final class TaskChanges {
               case RUNNING -> {
                 t.update(Sql.forPartition(REQUEST_CANCEL, id.partition()), tenant, id);
                 Audit.record(t, tenant, who, "task.cancel", id.toString(), null);
-                tellTouched(t, task);
+                recordTouched(t, task);
                 yield new ChangeResult.Requested(reread(t, tenant, id));
               }
               case COMPLETED, DEAD, EXPIRED -> new ChangeResult.WrongState(task);
@@ -128,7 +129,7 @@ final class TaskChanges {
                 id, task.lane(), TaskState.PENDING, TaskState.CANCELLED, task.attempt())));
   }
 
-  private static void tellTouched(Tx tx, TaskView task) {
+  private static void recordTouched(Tx tx, TaskView task) {
     tx.touched(new Transitions.Touched(task.id(), task.lane(), task.state(), task.attempt()));
   }
 
@@ -156,13 +157,13 @@ final class TaskChanges {
           }
           t.update(Sql.forPartition(RUN_NOW, id.partition()), tenant, id);
           Audit.record(t, tenant, who, "task.run", id.toString(), null);
-          tellTouched(t, task);
-          return ready(t, tenant, id);
+          recordTouched(t, task);
+          return announceReady(t, tenant, id);
         });
   }
 
-  /** The task may be claimable earlier than its partition and the agenda think. */
-  private ChangeResult ready(Tx tx, TenantId tenant, TaskId id) {
+  /** Updates the partition and the agenda: the task may have become ready earlier. */
+  private ChangeResult announceReady(Tx tx, TenantId tenant, TaskId id) {
     TaskView task = reread(tx, tenant, id);
     Instant readyAt = task.readyAt();
     if (readyAt != null) {
@@ -203,7 +204,7 @@ final class TaskChanges {
       /* TaskChanges.patch */
       UPDATE carillon.task_{partition}
       SET due_at = coalesce(?::timestamptz, due_at),
-          -- What is put off past its own end takes the end along.
+          -- A task that is postponed beyond its expiry is postponed together with its expiry.
           expires_at = CASE WHEN ?::timestamptz >= expires_at THEN expires_at + (?::timestamptz - due_at)
                             ELSE expires_at END,
           ready_at = CASE WHEN state = 'PENDING' THEN coalesce(?::timestamptz, ready_at) END,
@@ -219,7 +220,12 @@ final class TaskChanges {
       """;
 
   ChangeResult patch(
-      Tx tx, TenantId tenant, TaskId id, TaskPatch asked, String who, @Nullable Integer ifVersion) {
+      Tx tx,
+      TenantId tenant,
+      TaskId id,
+      TaskPatch requested,
+      String who,
+      @Nullable Integer ifVersion) {
     return change(
         tx,
         tenant,
@@ -229,10 +235,10 @@ final class TaskChanges {
           if (task.state() != TaskState.PENDING && task.state() != TaskState.DEAD) {
             return new ChangeResult.WrongState(task);
           }
-          TaskPatch patch = asked.keeping(task.target());
+          TaskPatch patch = requested.keeping(task.target());
           Lane lane = catalog.lane(task.lane());
           int priority = patch.priority() == null ? lane.priority() : patch.priority();
-          // Whoever may claim it changes with the target, and with that the line that it waits in.
+          // The target decides who may claim the task, and thereby its lane.
           Route route = patch.target() == null ? lane.route() : Route.of(patch.target());
           Lane next = catalog.laneFor(tenant, lane.type(), priority, lane.slice(), route);
           Instant dueAt = patch.dueAt() == null ? null : later(patch.dueAt(), clock.instant());
@@ -253,8 +259,8 @@ final class TaskChanges {
             t.update(RENAME_LETTER, patch.key(), tenant, id);
           }
           Audit.record(t, tenant, who, "task.edit", id.toString(), TaskAuditDetail.of(task, patch));
-          tellTouched(t, task);
-          return ready(t, tenant, id);
+          recordTouched(t, task);
+          return announceReady(t, tenant, id);
         });
   }
 

@@ -6,9 +6,9 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Which tasks of a tenant; what is null does not matter.
+ * Selects tasks of a tenant. A null field matches all tasks.
  *
- * @param error a text that the last error contains, or the answer that came with it
+ * @param error a text in the last error, or in the response that came with it
  */
 public record TaskFilter(
     @Nullable String type,
@@ -27,7 +27,7 @@ public record TaskFilter(
     metadata = Map.copyOf(metadata);
   }
 
-  /** The same among tasks of this type. */
+  /** This filter with another type. */
   public TaskFilter ofType(@Nullable String type) {
     return new TaskFilter(type, state, key, schedule, dueAfter, dueBefore, error, metadata);
   }

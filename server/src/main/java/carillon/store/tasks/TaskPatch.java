@@ -8,7 +8,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** The changes to make to a waiting or dead task; what is null stays. */
+/** An edit of a waiting or dead task. Null fields stay unchanged. */
 public record TaskPatch(
     @Nullable Instant dueAt,
     @Nullable Integer priority,
@@ -18,16 +18,16 @@ public record TaskPatch(
     @Nullable Target target) {
 
   /**
-   * With the secrets that the task's own target has, where this one has hidden ones.
+   * This patch with the secrets of the task's current target where this target has hidden values.
    *
-   * @throws HiddenValues.Unknown if it has none
+   * @throws HiddenValues.Unknown if the current target has no such secret
    */
   TaskPatch keeping(@Nullable Target before) {
     return new TaskPatch(
         dueAt, priority, payload, retry, key, HiddenValues.keep("target", target, before));
   }
 
-  /** The names of what is changed. */
+  /** The names of the changed fields. */
   List<String> fields() {
     List<String> fields = new ArrayList<>();
     add(fields, "dueAt", dueAt);

@@ -19,9 +19,9 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Returns dead tasks to PENDING with a fresh budget of attempts, one by hand or many in bulk. Their
- * dead letters are deleted apart, as late as the transaction allows: that locks groups, to which
- * every other death adds.
+ * Returns dead tasks to PENDING with a fresh attempt budget, singly or in bulk. Their dead letters
+ * are deleted separately, as late in the transaction as possible, because that locks the counts of
+ * dead-letter groups, which every new death updates.
  */
 public final class TaskRedrives {
 
@@ -43,8 +43,8 @@ public final class TaskRedrives {
             AND id = ANY (?)
             AND state = 'DEAD'
           ORDER BY id
-          FOR UPDATE -- a redrive, an edit or a purge by hand comes before us or after us
-      ), history AS ( -- the row holds the last attempt and is about to be used again
+          FOR UPDATE -- a concurrent redrive, edit or purge runs before this or after it
+      ), history AS ( -- the row holds the last attempt and the next one will overwrite it
           INSERT INTO carillon.attempt_{partition} (
               tenant, task, partition, attempt, fence, leased_by, started_at, ended_at, outcome, failure, status, error,
               output, request)
@@ -58,7 +58,7 @@ public final class TaskRedrives {
       )
       UPDATE carillon.task_{partition} t
       SET state = 'PENDING',
-          -- Its due time may have been moved while it was dead. Spread over a millisecond, like new tasks.
+          -- Its due time may have been changed while it was dead. Spread over a millisecond, like new tasks.
           ready_at = greatest(t.due_at, (SELECT at FROM now) + random() * interval '999 microseconds'),
           due_at = greatest(t.due_at, (SELECT at FROM now)), -- its maximum age counts from here
           expires_at = NULL, -- it was started in time
@@ -68,7 +68,7 @@ public final class TaskRedrives {
           crashes = NULL,
           version = t.version + 1
       WHERE t.tenant = ?
-        AND t.id = ANY (ARRAY(SELECT id FROM dead)) -- no join: the planner would compare all with all
+        AND t.id = ANY (ARRAY(SELECT id FROM dead)) -- not a join: the planner would use a nested loop
         AND t.state = 'DEAD'
       RETURNING t.id, t.lane, t.ready_at
       """;

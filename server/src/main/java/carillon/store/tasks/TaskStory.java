@@ -7,10 +7,10 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A task with what happened to it last, oldest first.
+ * A task with its latest attempts and transitions, oldest first.
  *
- * @param olderAttempts where the list of attempts, newest first, goes on; null if these are all
- * @param olderTransitions where the list of transitions goes on; null if these are all
+ * @param olderAttempts where to continue with older attempts; null if these are all
+ * @param olderTransitions where to continue with older transitions; null if these are all
  * @param isHeld a node has claimed the task and holds it back until its group of suspects may start
  */
 public record TaskStory(
@@ -22,10 +22,10 @@ public record TaskStory(
     boolean isHeld) {
 
   /**
-   * One try.
+   * One attempt.
    *
    * @param outcome RUNNING, COMPLETED, RETRIED, RELEASED, DEAD or CANCELLED
-   * @param request what was sent, as JSON without secrets; null if nothing, or if it is not known
+   * @param request the request that was sent, as JSON without secrets; null if none is known
    */
   public record Attempt(
       int attempt,
@@ -40,7 +40,11 @@ public record TaskStory(
       @Nullable String output,
       @Nullable String request) {}
 
-  /** One change of state, and who made it. */
+  /**
+   * One change of state.
+   *
+   * @param by the actor
+   */
   public record Transition(
       Instant at, TaskState from, TaskState to, int fence, String by, @Nullable String reason) {
 
@@ -49,7 +53,7 @@ public record TaskStory(
     }
   }
 
-  /** When something happened to a task: fences rise with time, also where clocks do not. */
+  /** When something happened to a task. The fence comes first, because clocks may go back. */
   public record Moment(int fence, Instant at) {
 
     static final Moment END = new Moment(Integer.MAX_VALUE, Instant.parse("9999-01-01T00:00:00Z"));

@@ -3,7 +3,7 @@ package carillon.store.tasks;
 import carillon.store.db.Db;
 import carillon.store.db.StoreException;
 
-/** The keys that tasks asked for as unique have held; forgotten once their time is over. */
+/** The keys that are held by unique tasks. They are deleted when their window has ended. */
 public final class UniqueTasks {
 
   private final Db db;
@@ -24,22 +24,22 @@ public final class UniqueTasks {
           ORDER BY held_until
           LIMIT ?
       )
-        AND held_until < clock_timestamp() -- again, for who was waited for: it may hold the key longer now
+        AND held_until < clock_timestamp() -- checked again: a transaction that we waited for may have extended it
       """;
 
-  // A user's transaction may hold a key for as long as it likes.
-  private static final String NO_WAITING =
+  // A user's transaction may hold a key for any length of time.
+  private static final String LIMIT_LOCK_WAIT =
       """
-      /* UniqueTasks.noWaiting */
+      /* UniqueTasks.limitLockWait */
       SET LOCAL lock_timeout = '1s'
       """;
 
-  /** Removes keys whose window is over; says how many. */
+  /** Deletes keys whose window has ended, and returns how many. */
   public int forgetOld(int limit) {
     try {
       return db.tryTransaction(
           tx -> {
-            tx.update(NO_WAITING);
+            tx.update(LIMIT_LOCK_WAIT);
             return tx.update(FORGET, limit);
           });
     } catch (StoreException e) {

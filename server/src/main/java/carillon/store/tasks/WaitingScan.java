@@ -16,29 +16,35 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Walks over the waiting tasks of some lanes, partition by partition, and changes those that match
- * a filter. Filters are answered by looking at each task, so a walk ends early once it has looked
- * at many, changed many or taken long; the next one goes on where it ended.
+ * Scans the waiting tasks of some lanes, partition by partition, and changes those that match a
+ * filter. It evaluates the filter on every task, so a scan ends early once it has examined many
+ * tasks, changed many or taken long. The next scan continues where it ended.
  */
 final class WaitingScan {
 
   /**
-   * How far one walk goes.
+   * The bounds of one scan.
    *
-   * @param chunk how many tasks are looked at, and changed, by one statement, fewer for a text
-   * @param reach how many are looked at
+   * @param chunk how many tasks one statement examines or changes; fewer for a text search
+   * @param maxExamined how many tasks are examined
    */
-  record Bounds(int chunk, int reach, Duration patience) {
+  record Bounds(int chunk, int maxExamined, Duration timeout) {
     static final Bounds USUAL = new Bounds(5_000, 200_000, Duration.ofSeconds(2));
   }
 
-  /** What is done to those that match; says to how many it could be done. */
+  /** A change of matching tasks. */
   interface Change {
+    /** Changes these tasks unless their state forbids it by now, and returns how many. */
     int apply(Partition partition, List<UUID> tasks);
   }
 
-  /** How many were changed, and where to go on unless that was all. */
-  record Walked(int changed, BulkResult.@Nullable Place next) {}
+  /**
+   * The result of one scan.
+   *
+   * @param changed how many tasks were changed
+   * @param next where to continue; null at the end
+   */
+  record Result(int changed, BulkResult.@Nullable Place next) {}
 
   private final Tx tx;
   private final List<Integer> lanes;
@@ -48,12 +54,12 @@ final class WaitingScan {
 
   private final long end;
   private final int usualChunk;
-  private int reach;
+  private int left;
   private int changed;
 
   /**
    * @param lanes in ascending order
-   * @param after those are meant that are ready only then
+   * @param after only tasks that become ready after this are examined
    */
   WaitingScan(
       Tx tx,
@@ -67,16 +73,17 @@ final class WaitingScan {
     this.filter = filter;
     this.after = after;
     this.nanos = nanos;
-    this.end = nanos.getAsLong() + bounds.patience().toNanos();
-    this.usualChunk = FilterSql.atOnce(filter, bounds.chunk());
-    this.reach = bounds.reach();
+    this.end = nanos.getAsLong() + bounds.timeout().toNanos();
+    this.usualChunk = FilterSql.limit(filter, bounds.chunk());
+    this.left = bounds.maxExamined();
   }
 
-  // The last row that was reached always comes out, matching or not, to say where to go on. Its
-  // instant is looked at again: the index does not tell those apart that are ready at the same one.
-  static final String LOOK =
+  // The last row is returned even if it does not match, because it tells where to continue. The
+  // next statement starts at the same instant, not after it: the index cannot distinguish tasks
+  // that are ready at the same instant.
+  static final String EXAMINE =
       """
-      /* WaitingScan.look */
+      /* WaitingScan.examine */
       WITH %s
       SELECT t.id, t.lane, t.ready_at, t.matches, t.n
       FROM (
@@ -103,20 +110,20 @@ final class WaitingScan {
       """
           .formatted(FilterSql.CTE, FilterSql.MATCHES);
 
-  /** A row that came out; the last one was the n-th that was looked at. */
-  private record Reached(TaskId id, int lane, Instant readyAt, boolean matches, int n) {}
+  /** A returned row, and its number among the rows examined. */
+  private record Examined(TaskId id, int lane, Instant readyAt, boolean matches, int n) {}
 
-  private List<Reached> look(BulkResult.Place from, int limit) {
-    List<Integer> left = lanes.stream().filter(lane -> lane >= from.lane()).toList();
-    Instant before = from.readyAt().minusNanos(1_000); // the database knows microseconds
+  private List<Examined> examine(BulkResult.Place from, int limit) {
+    List<Integer> lanesLeft = lanes.stream().filter(lane -> lane >= from.lane()).toList();
+    Instant before = from.readyAt().minusNanos(1_000); // timestamptz has microseconds
     return tx.readUnlocking(
         () ->
             tx.query(
-                Sql.forPartition(LOOK, from.partition()),
-                WaitingScan::reached,
+                Sql.forPartition(EXAMINE, from.partition()),
+                WaitingScan::examined,
                 FilterSql.arguments(
                     filter,
-                    Column.ints(left, lane -> lane),
+                    Column.ints(lanesLeft, lane -> lane),
                     from.lane(),
                     before.isAfter(after) ? before : after,
                     after,
@@ -124,8 +131,8 @@ final class WaitingScan {
                     limit)));
   }
 
-  private static Reached reached(ResultSet row) throws SQLException {
-    return new Reached(
+  private static Examined examined(ResultSet row) throws SQLException {
+    return new Examined(
         new TaskId(Sql.uuid(row, "id")),
         row.getInt("lane"),
         Sql.requiredInstant(row, "ready_at"),
@@ -133,50 +140,49 @@ final class WaitingScan {
         row.getInt("n"));
   }
 
-  Walked walk(BulkResult.@Nullable Place from, Change change) {
-    boolean isUnderWay = false;
+  Result run(BulkResult.@Nullable Place from, Change change) {
+    boolean isStarted = false;
     for (Partition partition : Partitions.all(tx)) {
       if (from != null && partition.compareTo(from.partition()) < 0) {
         continue;
       }
-      if (isUnderWay && isSpent()) {
-        return new Walked(changed, beginning(partition));
+      if (isStarted && isOverBounds()) {
+        return new Result(changed, beginning(partition));
       }
       BulkResult.Place begin =
           from != null && partition.equals(from.partition()) ? from : beginning(partition);
-      BulkResult.Place next = walkPartition(begin, change);
+      BulkResult.Place next = scanPartition(begin, change);
       if (next != null) {
-        return new Walked(changed, next);
+        return new Result(changed, next);
       }
-      isUnderWay = true;
+      isStarted = true;
     }
-    return new Walked(changed, null);
+    return new Result(changed, null);
   }
 
-  /** Before all lanes. */
   private static BulkResult.Place beginning(Partition partition) {
     return new BulkResult.Place(partition, 0, Instant.EPOCH);
   }
 
-  /** Says where it ended unless at the end. */
-  private BulkResult.@Nullable Place walkPartition(BulkResult.Place from, Change change) {
+  /** Returns where to continue; null at the end of the partition. */
+  private BulkResult.@Nullable Place scanPartition(BulkResult.Place from, Change change) {
     BulkResult.Place place = from;
     int chunk = usualChunk;
     while (true) {
-      List<Reached> reached = look(place, chunk);
+      List<Examined> examined = examine(place, chunk);
       List<UUID> matching =
-          reached.stream().filter(Reached::matches).map(each -> each.id().value()).toList();
+          examined.stream().filter(Examined::matches).map(each -> each.id().value()).toList();
       changed += matching.isEmpty() ? 0 : change.apply(place.partition(), matching);
-      int looked = reached.isEmpty() ? 0 : reached.getLast().n();
-      reach -= looked;
-      if (looked < chunk) {
+      int count = examined.isEmpty() ? 0 : examined.getLast().n();
+      left -= count;
+      if (count < chunk) {
         return null;
       }
-      Reached last = reached.getLast();
+      Examined last = examined.getLast();
       BulkResult.Place next = new BulkResult.Place(from.partition(), last.lane(), last.readyAt());
       if (next.equals(place) && matching.isEmpty()) {
-        chunk *= 2; // so many are ready at one instant that nothing but all of them is a step
-      } else if (isSpent()) {
+        chunk *= 2; // the whole chunk is ready at one instant: only a larger one gets past it
+      } else if (isOverBounds()) {
         return next;
       } else {
         chunk = usualChunk;
@@ -185,7 +191,7 @@ final class WaitingScan {
     }
   }
 
-  private boolean isSpent() {
-    return reach <= 0 || changed + usualChunk > Tasks.MOST_AT_ONCE || nanos.getAsLong() - end >= 0;
+  private boolean isOverBounds() {
+    return left <= 0 || changed + usualChunk > Tasks.MOST_AT_ONCE || nanos.getAsLong() - end >= 0;
   }
 }

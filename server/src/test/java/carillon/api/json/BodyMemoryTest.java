@@ -158,8 +158,8 @@ class BodyMemoryTest {
   @Test
   void data_that_can_spill_leaves_memory_for_data_that_cannot() {
     try (BodyMemory.Share share = memory.share(ONE)) {
-      assertThat(share.mayHold(MIB)).isTrue();
-      assertThat(share.mayHold(1024)).isFalse();
+      assertThat(share.tryHold(MIB)).isTrue();
+      assertThat(share.tryHold(1024)).isFalse();
 
       share.mustHold(7 * MIB);
     }

@@ -21,19 +21,19 @@ class BurstsTest {
   }
 
   @Test
-  void a_burst_is_divided_and_some_in_a_row_stay_together() {
-    List<Integer> burst = next(NOON, 3 * Bursts.TOGETHER);
+  void a_burst_is_divided_into_runs_of_equal_offset() {
+    List<Integer> burst = next(NOON, 3 * Bursts.RUN_LENGTH);
 
     Map<Integer, Long> perPlace =
         burst.stream().collect(Collectors.groupingBy(Function.identity(), Collectors.counting()));
-    long together = Bursts.TOGETHER;
+    long together = Bursts.RUN_LENGTH;
     assertThat(burst).isSorted();
     assertThat(perPlace).isEqualTo(Map.of(0, together, 1, together, 2, together));
   }
 
   @Test
-  void who_is_alone_waits_for_nobody_however_many_there_were() {
-    next(NOON, 10 * Bursts.TOGETHER);
+  void a_task_outside_a_burst_gets_offset_zero() {
+    next(NOON, 10 * Bursts.RUN_LENGTH);
 
     for (int i = 1; i <= 1_000; i++) {
       assertThat(bursts.next(NOON.plusMillis(i))).isZero();
@@ -41,11 +41,11 @@ class BurstsTest {
   }
 
   @Test
-  void two_bursts_that_are_handed_in_by_turns_are_both_divided() {
+  void two_interleaved_bursts_are_both_divided() {
     Instant one = NOON.plusSeconds(1);
     int first = 0;
     int second = 0;
-    for (int i = 0; i <= 2 * Bursts.TOGETHER; i++) {
+    for (int i = 0; i <= 2 * Bursts.RUN_LENGTH; i++) {
       first = bursts.next(NOON);
       second = bursts.next(one);
     }
@@ -54,9 +54,9 @@ class BurstsTest {
   }
 
   @Test
-  void a_burst_is_divided_although_others_come_between_each_two_of_it() {
+  void a_burst_is_divided_despite_other_tasks_in_between() {
     int place = 0;
-    for (int i = 1; i <= 3 * Bursts.TOGETHER; i++) {
+    for (int i = 1; i <= 3 * Bursts.RUN_LENGTH; i++) {
       place = bursts.next(NOON);
       for (int other = 0; other < 20; other++) {
         assertThat(bursts.next(NOON.minusSeconds(60).plusNanos(1_000L * (20 * i + other))))
@@ -68,10 +68,10 @@ class BurstsTest {
   }
 
   @Test
-  void no_place_is_a_millisecond_after_the_first() {
-    List<Integer> many = next(NOON, Bursts.TOGETHER * (Bursts.PLACES + 1));
+  void all_offsets_are_below_a_millisecond() {
+    List<Integer> many = next(NOON, Bursts.RUN_LENGTH * (Bursts.OFFSETS + 1));
 
-    assertThat(many).allMatch(place -> place >= 0 && place < Bursts.PLACES);
+    assertThat(many).allMatch(place -> place >= 0 && place < Bursts.OFFSETS);
     assertThat(many.getLast()).isZero();
   }
 }

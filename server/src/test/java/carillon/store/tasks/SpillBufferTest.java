@@ -38,7 +38,7 @@ class SpillBufferTest {
     }
 
     @Override
-    public boolean mayHold(int bytes) {
+    public boolean tryHold(int bytes) {
       boolean may = bytes <= left;
       left -= may ? bytes : 0;
       return may;
@@ -76,7 +76,7 @@ class SpillBufferTest {
 
   @ParameterizedTest
   @ValueSource(longs = {0, 500_000, Long.MAX_VALUE})
-  void records_read_back_in_any_order_wherever_they_are(long memory) throws IOException {
+  void records_in_memory_and_on_disk_read_back_in_any_order(long memory) throws IOException {
     List<byte[]> records = records(1_000);
     Limited room = new Limited(memory, directory.resolve("not-there"), directory);
     try (SpillBuffer buffer = new SpillBuffer(room)) {
@@ -106,7 +106,7 @@ class SpillBufferTest {
   }
 
   @Test
-  void without_a_place_for_the_file_memory_has_to_do() {
+  void without_a_writable_directory_records_stay_in_memory() {
     Limited room = new Limited(0, directory.resolve("not-there"));
     byte[] record = new byte[10_000];
     try (SpillBuffer buffer = new SpillBuffer(room)) {
