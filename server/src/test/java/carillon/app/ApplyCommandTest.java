@@ -13,7 +13,7 @@ import org.junit.jupiter.api.io.TempDir;
 /** {@code carillon schedule apply} with scripted responses. */
 class ApplyCommandTest {
 
-  private static final String NONE = "{\"detail\": \"there is no such schedule\"}";
+  private static final String NONE = "{\"detail\": \"schedule not found\"}";
   private static final String STALE = "{\"detail\": \"has another version\"}";
   private static final String TWO =
       """

@@ -232,7 +232,7 @@ public final class BackfillRoutes {
   }
 
   private static ApiException noSchedule() {
-    return new ApiException(ErrorCode.NOT_FOUND, "there is no such schedule");
+    return new ApiException(ErrorCode.NOT_FOUND, "schedule not found");
   }
 
   private static ApiException notFound() {

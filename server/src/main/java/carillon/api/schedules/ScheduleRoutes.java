@@ -17,7 +17,7 @@ import carillon.api.http.Query;
 import carillon.api.json.Fields;
 import carillon.api.schema.PayloadSchemas;
 import carillon.api.targets.TargetFields;
-import carillon.api.tasks.FirePlace;
+import carillon.api.tasks.FireCursor;
 import carillon.api.tasks.TaskFields;
 import carillon.api.tasks.TaskJson;
 import carillon.api.tasks.TaskRoutes;
@@ -248,7 +248,7 @@ public final class ScheduleRoutes {
           throw new ApiException(
               ErrorCode.STALE_VERSION,
               version == null
-                  ? "there is no such schedule"
+                  ? "schedule not found"
                   : "the schedule is now at version " + version + "; read it again");
       case Schedules.Result.UnknownType(var type) ->
           throw mistake("/type", ErrorCode.UNKNOWN_TYPE, TaskRoutes.unknownType(type));
@@ -268,7 +268,7 @@ public final class ScheduleRoutes {
         new RecordedFire.Filter(hasTask(query), query.time("from"), query.time("to"));
     int limit = query.limit();
     String path = "/v1/schedules/" + name + "/fires";
-    RecordedFire.Position before = paging.start(call, path, FirePlace::read);
+    RecordedFire.Position before = paging.start(call, path, FireCursor::read);
     StoredSchedule stored =
         database
             .use(() -> schedules.find(call.tenant(), name))
@@ -281,7 +281,7 @@ public final class ScheduleRoutes {
         call,
         path,
         page.items().stream().map(fire -> ScheduleJson.fire(fire, stored.schedule())).toList(),
-        next == null ? null : FirePlace.text(next));
+        next == null ? null : FireCursor.text(next));
   }
 
   private static @Nullable Boolean hasTask(Query query) {
@@ -294,6 +294,6 @@ public final class ScheduleRoutes {
   }
 
   private static ApiException notFound() {
-    return new ApiException(ErrorCode.NOT_FOUND, "there is no such schedule");
+    return new ApiException(ErrorCode.NOT_FOUND, "schedule not found");
   }
 }

@@ -9,8 +9,8 @@ import java.nio.charset.StandardCharsets;
 import java.util.List;
 
 /**
- * The answer to a batch: how many tasks were accepted, and their ids. Written id by id, because as
- * text the ids of the largest batch are 4 MB.
+ * The response to a batch: how many tasks were accepted, and their ids. It is written id by id,
+ * because the ids of the largest batch are 4 MB of text.
  */
 final class BatchAnswer {
 
@@ -36,7 +36,7 @@ final class BatchAnswer {
     return start().length + ids.size() * ID_CHARS + (ids.size() - 1) * BETWEEN.length + END.length;
   }
 
-  /** All of it, to be kept for repeats. */
+  /** The whole response as text, to be stored for the idempotency key. */
   String text() {
     StringBuilder text = new StringBuilder(length());
     text.append(new String(start(), StandardCharsets.US_ASCII));

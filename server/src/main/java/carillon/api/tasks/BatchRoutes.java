@@ -51,22 +51,22 @@ public final class BatchRoutes {
 
   private Answer create(Call call) {
     if (!call.body().isPresent()) {
-      throw new ApiException(ErrorCode.BODY_REQUIRED, "the body is empty; tasks were expected");
+      throw new ApiException(ErrorCode.BODY_REQUIRED, "the body is empty; send a list of tasks");
     }
     boolean isRepeatable = call.idempotencyKey() != null;
     try (Batch batch = new Batch(call, isRepeatable)) {
       batch.read();
       if (!isRepeatable) {
-        batch.refuse();
+        batch.requireValid();
       }
       ValidationErrors schemaErrors =
-          batch.errors.isEmpty() // before there is a transaction to idle
+          batch.errors.isEmpty() // before the transaction starts, which would be idle meanwhile
               ? schemas.findErrors(call.tenant(), batch.tasks)
               : new ValidationErrors();
       return idempotency.run(
           call,
           tx -> {
-            batch.refuse(); // only now: a repeat is answered as before, whatever changed
+            batch.requireValid(); // only now: a repeat gets the stored response in any case
             schemaErrors.throwIfAny();
             return created(
                 TenantFull.pointingTo(
@@ -78,23 +78,23 @@ public final class BatchRoutes {
   }
 
   /**
-   * The tasks read so far, and what is wrong with them. Each task is packed as soon as it is
-   * parsed, and nothing else of it is kept.
+   * The tasks read so far, and their validation errors. Each task is packed as soon as it is
+   * parsed, and nothing else of it stays in memory.
    */
   private final class Batch implements AutoCloseable {
 
-    /** For what is known of each task until the answer is sent: its id, lane and order. */
+    /** The memory for the id, the lane and the order of a task until the response is sent. */
     private static final int BYTES_PER_TASK = 24;
 
     private static final int TASKS_AT_ONCE = 256;
 
     private final RequestBody body;
     private final Caller caller;
-    private final boolean isRepeatable; // then all of it is read: it may be a repeat
+    private final boolean isRepeatable; // then read all of it despite errors: it may be a repeat
     private final BodyMemory.Held values;
     private final PackedTasks tasks;
     private final ValidationErrors errors = new ValidationErrors();
-    private @Nullable String forbidden; // a type that the caller may not touch
+    private @Nullable String forbidden; // a type that the caller has no access to
     private int lines;
     private int count;
 
@@ -134,7 +134,8 @@ public final class BatchRoutes {
     private void add(JsonValue value) {
       if (count == Limits.BATCH_TASKS) {
         throw new ApiException(
-                ErrorCode.BATCH_TOO_LARGE, "a batch may have " + Limits.BATCH_TASKS + " tasks")
+                ErrorCode.BATCH_TOO_LARGE,
+                "a batch can have at most " + Limits.BATCH_TASKS + " tasks")
             .closing();
       }
       String pointer = "/tasks/" + count;
@@ -145,7 +146,7 @@ public final class BatchRoutes {
       Fields fields = new Fields(object, pointer, errors);
       NewTask task = reader.read(fields, caller.grants());
       if (task.uniqueFor() != null) {
-        fields.wrong("unique", ErrorCode.INVALID_VALUE, "is not possible in a batch");
+        fields.wrong("unique", ErrorCode.INVALID_VALUE, "is not allowed in a batch");
       }
       if (count % TASKS_AT_ONCE == 0) {
         body.share().mustHold(TASKS_AT_ONCE * BYTES_PER_TASK);
@@ -159,8 +160,8 @@ public final class BatchRoutes {
       }
     }
 
-    /** Throws what is wrong with what was read, or with who sends it. */
-    void refuse() {
+    /** Throws if a task is invalid, or if the caller has no access to a type. */
+    void requireValid() {
       errors.throwIfAny();
       if (forbidden != null) {
         caller.requireAccess(forbidden);
@@ -173,11 +174,13 @@ public final class BatchRoutes {
     }
   }
 
-  private static Answer created(Tasks.BatchResult result, boolean isKept) {
+  private static Answer created(Tasks.BatchResult result, boolean isStored) {
     return switch (result) {
       case Tasks.BatchResult.Created(var ids) -> {
         BatchAnswer answer = new BatchAnswer(ids);
-        yield isKept ? Answer.json(202, answer.text()) : Answer.json(202, "").written(answer::send);
+        yield isStored
+            ? Answer.json(202, answer.text())
+            : Answer.json(202, "").written(answer::send);
       }
       case Tasks.BatchResult.UnknownType(var index, var type) ->
           throw ValidationErrors.one(

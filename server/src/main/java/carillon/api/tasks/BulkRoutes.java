@@ -26,7 +26,7 @@ import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.node.JsonNodeFactory;
 import tools.jackson.databind.node.ObjectNode;
 
-/** Cancels all tasks that match a filter, or makes them due now; or says how many they are. */
+/** Cancels all tasks that match a filter, makes them due now, or counts them in a dry run. */
 public final class BulkRoutes {
 
   private final Tasks tasks;
@@ -46,33 +46,33 @@ public final class BulkRoutes {
   }
 
   private Answer cancel(Call call) {
-    Asked asked = asked(call, Set.of(TaskState.PENDING, TaskState.RUNNING));
-    return walk(
+    Bulk bulk = readBulk(call, Set.of(TaskState.PENDING, TaskState.RUNNING));
+    return scan(
         call,
         tx ->
-            asked.isDryRun()
-                ? counted(tasks.countCancellable(tx, call.tenant(), asked.filter()), "cancelled")
+            bulk.isDryRun()
+                ? counted(tasks.countCancellable(tx, call.tenant(), bulk.filter()), "cancelled")
                 : cancelled(
                     call,
                     tasks.cancelMatching(
-                        tx, call.tenant(), asked.filter(), asked.from(), call.caller().who())));
+                        tx, call.tenant(), bulk.filter(), bulk.from(), call.caller().who())));
   }
 
   private Answer run(Call call) {
-    Asked asked = asked(call, Set.of(TaskState.PENDING));
-    return walk(
+    Bulk bulk = readBulk(call, Set.of(TaskState.PENDING));
+    return scan(
         call,
         tx ->
-            asked.isDryRun()
-                ? counted(tasks.countRunnable(tx, call.tenant(), asked.filter()), "run")
+            bulk.isDryRun()
+                ? counted(tasks.countRunnable(tx, call.tenant(), bulk.filter()), "run")
                 : run(
                     call,
                     tasks.runMatching(
-                        tx, call.tenant(), asked.filter(), asked.from(), call.caller().who())));
+                        tx, call.tenant(), bulk.filter(), bulk.from(), call.caller().who())));
   }
 
-  /** All partitions are walked over, and a transaction that has met a dropped one is lost. */
-  private Answer walk(Call call, Function<Tx, Answer> work) {
+  /** Runs work that scans all partitions; if one is dropped meanwhile, it has to start again. */
+  private Answer scan(Call call, Function<Tx, Answer> work) {
     return Partitions.whileTheyChange(() -> idempotency.run(call, work));
   }
 
@@ -111,7 +111,7 @@ public final class BulkRoutes {
     return Answer.json(200, node);
   }
 
-  /** Of what this server wrote and sealed. */
+  /** Cursors are sealed, so this is the text that {@link #done} wrote. */
   private static BulkResult.@Nullable Place place(String text) {
     String[] parts = text.split(" ", -1);
     return parts.length == 3
@@ -122,9 +122,9 @@ public final class BulkRoutes {
         : null;
   }
 
-  private record Asked(TaskFilter filter, BulkResult.@Nullable Place from, boolean isDryRun) {}
+  private record Bulk(TaskFilter filter, BulkResult.@Nullable Place from, boolean isDryRun) {}
 
-  private Asked asked(Call call, Set<TaskState> states) {
+  private Bulk readBulk(Call call, Set<TaskState> states) {
     Fields fields = call.fields();
     boolean isDryRun = Boolean.TRUE.equals(fields.bool("dryRun"));
     String cursor = fields.text("cursor", TaskRoutes.MAX_TEXT);
@@ -132,12 +132,13 @@ public final class BulkRoutes {
     fields.done();
     if (filter.equals(TaskFilter.ALL) && fields.errors().isEmpty()) {
       throw new ApiException(
-          ErrorCode.FILTER_REQUIRED, "say which tasks: type, status, key, schedule, dueAfter, ...");
+          ErrorCode.FILTER_REQUIRED,
+          "a filter is required: type, status, key, schedule, dueAfter, ...");
     }
     fields.errors().throwIfAny();
     String type = TaskRoutes.oneType(call.caller(), filter.type());
     BulkResult.Place from = paging.start(call, call.path(), cursor, BulkRoutes::place);
-    return new Asked(filter.ofType(type), from, isDryRun);
+    return new Bulk(filter.ofType(type), from, isDryRun);
   }
 
   private static TaskFilter filter(Fields fields, Set<TaskState> states) {

@@ -24,7 +24,7 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.node.ObjectNode;
 
-/** Lists tasks: by when they were due, or those of one schedule by their nominal times. */
+/** Lists tasks by due time, or the tasks of one schedule by nominal time. */
 public final class TaskListRoutes {
 
   private static final Set<String> FILTERS =
@@ -60,7 +60,7 @@ public final class TaskListRoutes {
   private Answer list(Call call) {
     TaskFilter filter = filter(call);
     Place start = paging.start(call, Place::parse);
-    // Few tasks have one key, so that is the shorter way where both are asked for.
+    // With both a schedule and a key, search by key: few tasks share one.
     boolean isOfSchedule =
         filter.schedule() != null
             && filter.key() == null
@@ -69,12 +69,12 @@ public final class TaskListRoutes {
         .orElseGet(() -> byDueTime(call, filter, start));
   }
 
-  /** Where a page starts, in the one order or in the other. */
+  /** Where a page starts; the order of the list decides which of the two is set. */
   private record Place(@Nullable TaskId task, RecordedFire.@Nullable Position fire) {
 
     static @Nullable Place parse(String text) {
       if (text.contains(" ")) {
-        return new Place(null, FirePlace.read(text));
+        return new Place(null, FireCursor.read(text));
       }
       return TaskId.parse(text).map(id -> new Place(id, null)).orElse(null);
     }
@@ -111,7 +111,7 @@ public final class TaskListRoutes {
         call, json(page.items(), full), page.next() == null ? null : page.next().toString());
   }
 
-  /** Empty if the schedule does not exist, or no longer: what it made may be there all the same. */
+  /** Empty if the schedule does not exist. If it was deleted, its tasks may still exist. */
   private Optional<Answer> ofSchedule(Call call, TaskFilter filter, @Nullable Place start) {
     int limit = call.query().limit();
     boolean full = call.query().viewFull();
@@ -131,13 +131,13 @@ public final class TaskListRoutes {
       RecordedFire.Position next = page.next();
       return Optional.of(
           paging.answer(
-              call, json(page.items(), full), next == null ? null : FirePlace.text(next)));
+              call, json(page.items(), full), next == null ? null : FireCursor.text(next)));
     } catch (NoSchedule e) {
       return Optional.empty();
     }
   }
 
-  /** Ends reading, whichever part of the page was read. */
+  /** Stops reading a page that is read in several parts. */
   private static final class NoSchedule extends RuntimeException {
     private static final long serialVersionUID = 1L;
 

@@ -90,7 +90,7 @@ public final class TaskRoutes {
     return idempotency.run(
         call,
         tx -> {
-          requireValid(call, fields, task); // a repeat is answered as before, whatever changed
+          requireValid(call, fields, task); // only now: a repeat gets the stored response
           return created(
               task, TenantFull.pointingTo("/type", () -> tasks.create(tx, call.tenant(), task)));
         });
@@ -119,7 +119,7 @@ public final class TaskRoutes {
   }
 
   public static String unknownType(String type) {
-    return "the tenant is strict and has no type " + type;
+    return "the tenant is strict and does not have the type " + type;
   }
 
   private Answer show(Call call) {
@@ -186,7 +186,7 @@ public final class TaskRoutes {
     return paging.answer(call, path, items, text(page.next()));
   }
 
-  /** Only we seal cursors, so this is what {@link #text} wrote. */
+  /** Cursors are sealed, so this is what {@link #text} wrote. */
   private static TaskStory.Moment moment(String text) {
     String[] parts = text.split(" ", 2);
     return new TaskStory.Moment(Integer.parseInt(parts[0]), Instant.parse(parts[1]));
@@ -200,18 +200,19 @@ public final class TaskRoutes {
         .orElseThrow(TaskRoutes::notFound);
   }
 
-  /** A key that is limited to types must say which one it looks at, unless it has only one. */
-  public static @Nullable String oneType(Caller caller, @Nullable String asked) {
-    if (asked != null) {
-      caller.requireAccess(asked);
-      return asked;
+  /** The type to filter by. A key that is limited to several types must name one of them. */
+  public static @Nullable String oneType(Caller caller, @Nullable String requested) {
+    if (requested != null) {
+      caller.requireAccess(requested);
+      return requested;
     }
     return switch (caller.types().size()) {
       case 0 -> null;
       case 1 -> caller.types().getFirst();
       default ->
           throw new ApiException(
-              ErrorCode.MISSING_SCOPE, "this key is limited to some types: filter by one of them");
+              ErrorCode.MISSING_SCOPE,
+              "this key is limited to certain types; filter by one of them");
     };
   }
 
@@ -240,7 +241,7 @@ public final class TaskRoutes {
                                       ifMatch.version()));
                       if (patch.payload() != null
                           && made instanceof ChangeResult.Changed(var task)) {
-                        schemas.validate(call.tenant(), task); // what throws here is not committed
+                        schemas.validate(call.tenant(), task); // an error rolls back the change
                       }
                       return made;
                     }));
@@ -273,13 +274,13 @@ public final class TaskRoutes {
         (tx, id, version) -> {
           ChangeResult result = tasks.redrive(tx, call.tenant(), id, call.caller().who(), version);
           if (result instanceof ChangeResult.Changed(var task)) {
-            schemas.validateAgain(call.tenant(), task); // what throws here is not committed
+            schemas.validateAgain(call.tenant(), task); // an error rolls back the change
           }
           return changed(result, ErrorCode.WRONG_STATE, "only DEAD tasks can be redriven");
         });
   }
 
-  /** A change that takes nothing but the task's id. */
+  /** A change without a request body. */
   private interface Change {
     Answer make(Tx tx, TaskId id, @Nullable Integer ifVersion);
   }
@@ -289,7 +290,7 @@ public final class TaskRoutes {
     Call.IfMatch ifMatch = call.ifMatch();
     call.noFields();
     if (!call.caller().types().isEmpty()) {
-      // A task never changes its type, so this need not be in the transaction.
+      // The type of a task never changes, so this need not be in the transaction.
       TaskView task =
           database.use(() -> tasks.find(call.tenant(), id)).orElseThrow(TaskRoutes::notFound);
       if (!call.caller().hasAccess(task.type())) {
@@ -312,11 +313,12 @@ public final class TaskRoutes {
           throw new ApiException(wrongState, "the task is " + task.state() + "; " + why);
       case ChangeResult.StaleVersion(var task) ->
           throw new ApiException(
-              ErrorCode.STALE_VERSION, "the task has version " + task.version() + " by now");
+              ErrorCode.STALE_VERSION,
+              "the task is now at version " + task.version() + "; read it again");
     };
   }
 
   static ApiException notFound() {
-    return new ApiException(ErrorCode.NOT_FOUND, "there is no such task");
+    return new ApiException(ErrorCode.NOT_FOUND, "task not found");
   }
 }

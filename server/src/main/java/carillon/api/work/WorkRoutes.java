@@ -32,12 +32,12 @@ import tools.jackson.databind.node.ArrayNode;
 import tools.jackson.databind.node.JsonNodeFactory;
 import tools.jackson.databind.node.ObjectNode;
 
-/** Lets workers claim tasks, report on them and keep their leases. */
+/** Lets workers claim tasks, report results and renew leases. */
 public final class WorkRoutes {
 
-  private static final int MAX_NAME = 200;
-  private static final int KEPT_ERROR_CHARS = 4096;
-  private static final Duration RETRY_AFTER_MAX = Duration.ofHours(24);
+  private static final int MAX_NAME_CHARS = 200;
+  private static final int MAX_ERROR_CHARS = 4096;
+  private static final Duration MAX_RETRY_AFTER = Duration.ofHours(24);
 
   private final PullQueue queue;
   private final Idempotency idempotency;
@@ -45,7 +45,7 @@ public final class WorkRoutes {
   private final Set<Waiting> waiting = ConcurrentHashMap.newKeySet();
 
   /**
-   * @param stopping ends waiting for work early
+   * @param stopping when true, waiting claims return early
    */
   public WorkRoutes(PullQueue queue, Idempotency idempotency, BooleanSupplier stopping) {
     this.queue = queue;
@@ -61,11 +61,10 @@ public final class WorkRoutes {
         Endpoint.post("/v1/work/hang-up", Permission.WORK, this::hangUp));
   }
 
-  /** What a worker asks for. */
   private record Claim(
-      List<String> types, int max, Duration patience, String worker, @Nullable Duration lease) {}
+      List<String> types, int max, Duration maxWait, String worker, @Nullable Duration lease) {}
 
-  /** A claim that waits on this node. Each is its own: a worker may have several. */
+  /** A claim that waits on this node. Compared by identity: a worker may have several. */
   private static final class Waiting {
 
     private final TenantId tenant;
@@ -96,7 +95,7 @@ public final class WorkRoutes {
   }
 
   private Answer claim(Call call, Claim claim, Waiting mine) throws InterruptedException {
-    long deadline = System.nanoTime() + claim.patience().toNanos();
+    long deadline = System.nanoTime() + claim.maxWait().toNanos();
     while (true) {
       Optional<Answer> answer =
           idempotency.attempt(
@@ -121,12 +120,12 @@ public final class WorkRoutes {
   }
 
   /**
-   * Lets claims of a worker that wait on this node answer at once. A worker that stops cannot just
-   * go away: its claim would go on waiting and take tasks that nobody works on.
+   * Makes the waiting claims of a worker on this node return now. A worker must call this before it
+   * stops, because its claim would keep waiting and claim tasks that nobody works on.
    */
   private Answer hangUp(Call call) {
     Fields fields = call.fields();
-    String worker = fields.required("worker", fields.text("worker", MAX_NAME));
+    String worker = fields.required("worker", fields.text("worker", MAX_NAME_CHARS));
     fields.done();
     fields.errors().throwIfAny();
     int ended = 0;
@@ -156,7 +155,7 @@ public final class WorkRoutes {
     }
     Integer max = fields.integer("max", 1, Limits.CLAIM_TASKS);
     Duration wait = fields.duration("wait", Duration.ZERO, Limits.CLAIM_WAIT);
-    String worker = fields.text("worker", MAX_NAME);
+    String worker = fields.text("worker", MAX_NAME_CHARS);
     Duration lease = fields.duration("lease", Limits.LEASE_MIN, Limits.LEASE_MAX);
     fields.done();
     fields.errors().throwIfAny();
@@ -179,7 +178,7 @@ public final class WorkRoutes {
   private Answer report(Call call) {
     Fields fields = call.fields();
     List<WorkReport> reports = new ArrayList<>();
-    for (Fields each : some(fields, "results")) {
+    for (Fields each : requiredItems(fields, "results")) {
       WorkReport report = readReport(each);
       if (report != null) {
         reports.add(report);
@@ -211,22 +210,21 @@ public final class WorkRoutes {
         fields.required("outcome", fields.choice("outcome", WorkReport.Kind.class));
     String output = output(fields);
     String error = fields.string("error");
-    Duration retryAfter = fields.duration("retryAfter", Duration.ZERO, RETRY_AFTER_MAX);
-    String progress = fields.text("progress", KEPT_ERROR_CHARS);
+    Duration retryAfter = fields.duration("retryAfter", Duration.ZERO, MAX_RETRY_AFTER);
+    String progress = fields.text("progress", MAX_ERROR_CHARS);
     fields.done();
     if (id == null || lease == null || kind == null) {
       return null;
     }
-    // Cut, not refused: a worker that cannot report its long stack trace would be retried for
-    // nothing.
-    String kept =
-        error == null || error.length() <= KEPT_ERROR_CHARS
+    // Truncated, not rejected: otherwise a task with a long stack trace could never be reported.
+    String truncated =
+        error == null || error.length() <= MAX_ERROR_CHARS
             ? error
-            : error.substring(0, KEPT_ERROR_CHARS);
-    return new WorkReport(id, lease, kind, output, kept, retryAfter, progress);
+            : error.substring(0, MAX_ERROR_CHARS);
+    return new WorkReport(id, lease, kind, output, truncated, retryAfter, progress);
   }
 
-  /** A string as it is, anything else as the JSON that it was. */
+  /** The content of a string, or any other value as JSON. */
   private static @Nullable String output(Fields fields) {
     String json = fields.raw("output");
     if (json == null || json.equals("null")) {
@@ -244,10 +242,10 @@ public final class WorkRoutes {
   private Answer renew(Call call) {
     Fields fields = call.fields();
     List<PullQueue.Renewal> renewals = new ArrayList<>();
-    for (Fields each : some(fields, "leases")) {
+    for (Fields each : requiredItems(fields, "leases")) {
       TaskId id = id(each);
       Lease lease = lease(each);
-      String progress = each.text("progress", KEPT_ERROR_CHARS);
+      String progress = each.text("progress", MAX_ERROR_CHARS);
       each.done();
       if (id != null && lease != null) {
         renewals.add(new PullQueue.Renewal(id, lease, progress));
@@ -279,7 +277,7 @@ public final class WorkRoutes {
     return Answer.json(200, node);
   }
 
-  private static List<Fields> some(Fields fields, String name) {
+  private static List<Fields> requiredItems(Fields fields, String name) {
     List<Fields> items = fields.objects(name, Limits.CLAIM_TASKS);
     fields.required(name, items);
     if (items.isEmpty() && fields.errors().isEmpty()) {
@@ -302,7 +300,7 @@ public final class WorkRoutes {
     String text = fields.required("token", fields.string("token"));
     Lease lease = text == null ? null : ClaimToken.parse(text).orElse(null);
     if (text != null && lease == null) {
-      fields.wrong("token", ErrorCode.INVALID_TOKEN, "is not a token that a claim gave out");
+      fields.wrong("token", ErrorCode.INVALID_TOKEN, "is not the token of a claim");
     }
     return lease;
   }

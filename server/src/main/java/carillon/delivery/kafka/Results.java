@@ -50,7 +50,7 @@ final class Results {
   }
 
   static DeliveryResult noSuchTopic() {
-    return failed(FailureKind.UNROUTABLE, "there is no such topic");
+    return failed(FailureKind.UNROUTABLE, "no such topic");
   }
 
   /** Whether to check the topic and the cluster before sending more. */

@@ -4,16 +4,16 @@ import carillon.store.schedules.RecordedFire;
 import java.time.Instant;
 import java.time.LocalDateTime;
 
-/** Where a list of fires goes on, as text inside of a cursor. */
-public final class FirePlace {
+/** The text inside the cursor of a list of fires. */
+public final class FireCursor {
 
-  private FirePlace() {}
+  private FireCursor() {}
 
-  public static String text(RecordedFire.Position moment) {
-    return moment.at() + " " + moment.local();
+  public static String text(RecordedFire.Position position) {
+    return position.at() + " " + position.local();
   }
 
-  /** Only we seal cursors, so this is what {@link #text} wrote. */
+  /** Cursors are sealed, so this is what {@link #text} wrote. */
   public static RecordedFire.Position read(String text) {
     String[] parts = text.split(" ", 2);
     return new RecordedFire.Position(Instant.parse(parts[0]), LocalDateTime.parse(parts[1]));
