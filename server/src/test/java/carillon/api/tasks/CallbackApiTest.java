@@ -52,7 +52,7 @@ class CallbackApiTest {
   }
 
   @Test
-  void a_type_keeps_its_callbacks_until_it_is_put_without() {
+  void a_type_keeps_its_callbacks_until_they_are_removed() {
     api.put("/v1/types/told")
         .json("{\"onComplete\": %s, \"onDead\": %s}".formatted(DONE, DIED))
         .send()
@@ -81,7 +81,7 @@ class CallbackApiTest {
         "{\"http\": {\"url\": \"https://example.com/\", \"x\": 1}} | /onDead/http/x |"
             + " unknown_field",
       })
-  void a_callback_keeps_to_the_rules_of_targets(String target, String pointer, String code) {
+  void a_callback_target_is_validated(String target, String pointer, String code) {
     for (TestApi.Request request :
         new TestApi.Request[] {
           api.post("/v1/tasks").json("{\"type\": \"bad\", \"onDead\": " + target + "}"),
@@ -110,7 +110,7 @@ class CallbackApiTest {
   }
 
   @Test
-  void a_tenant_has_its_own_alert_none_or_the_installations() {
+  void a_tenant_has_its_own_alert_the_default_or_none() {
     TestApi.Reply own =
         api.put("/v1/tenants/alerted")
             .json(
@@ -135,7 +135,7 @@ class CallbackApiTest {
   }
 
   @Test
-  void an_alert_has_ten_deaths_in_five_minutes_unless_told_otherwise() {
+  void an_alert_defaults_to_ten_deaths_in_five_minutes() {
     JsonNode alert =
         api.put("/v1/tenants/usual")
             .json("{\"alert\": {\"target\": %s}}".formatted(DONE))
@@ -163,7 +163,7 @@ class CallbackApiTest {
             + " address_not_allowed",
         "7                                            | /alert         | invalid_type",
       })
-  void a_wrong_alert_is_refused(String alert, String pointer, String code) {
+  void an_invalid_alert_is_rejected(String alert, String pointer, String code) {
     JsonNode problem =
         api.put("/v1/tenants/wrong")
             .json("{\"alert\": " + alert.replace("TARGET", DONE) + "}")

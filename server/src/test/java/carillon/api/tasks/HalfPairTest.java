@@ -48,7 +48,7 @@ class HalfPairTest {
           PUT  | /v1/types/t            | {'successCodes':['HALF']}                       | /successCodes/0
           PUT  | /v1/schedules/s        | {'every':'1h','type':'t','key':'HALF'}          | /key
           """)
-  void it_is_refused_with_a_pointer_wherever_text_is_stored(
+  void a_lone_surrogate_is_rejected_in_every_stored_text(
       String method, String path, String body, String pointer) {
     TestApi.Reply reply =
         api.request(method, path)
@@ -73,14 +73,14 @@ class HalfPairTest {
         "/v1/schedules/%ff",
         "/v1/types/%ED%A0%80"
       })
-  void a_url_that_is_not_utf8_is_refused_and_not_guessed_at(String path) {
+  void a_url_that_is_not_utf8_is_rejected(String path) {
     TestApi.Reply reply = api.get(path).send().expect(400);
 
     assertThat(reply.body()).contains("not percent-encoded UTF-8");
   }
 
   @Test
-  void a_url_in_utf8_is_read_as_it_is_even_with_the_replacement_character() {
+  void a_url_with_the_replacement_character_is_read_unchanged() {
     api.task("{\"type\":\"u\",\"key\":\"\ufffd€\"}");
 
     assertThat(api.get("/v1/tasks?key=%EF%BF%BD%E2%82%AC").send().expect(200).json().get("items"))
@@ -94,7 +94,7 @@ class HalfPairTest {
         "{\"type\":\"t\",\"payload\":{\"HALF\":1}}",
         "{\"type\":\"t\",\"HALF\":1}"
       })
-  void the_name_of_a_field_never_has_one(String body) {
+  void a_lone_surrogate_is_rejected_in_field_names(String body) {
     api.post("/v1/tasks").json(body.replace("HALF", HALF)).send().expect(ErrorCode.INVALID_JSON);
   }
 
@@ -105,7 +105,7 @@ class HalfPairTest {
    */
   @ParameterizedTest
   @ValueSource(strings = {"\"\\ud800\"", "1e999999", "[-1E+99999999999999999999]"})
-  void a_payload_is_whatever_json_can_spell_and_comes_back_so(String payload) {
+  void a_payload_is_stored_byte_for_byte(String payload) {
     String id = api.task("{\"type\":\"odd\",\"payload\":" + payload + "}");
 
     for (String path : new String[] {"/v1/tasks/" + id, "/v1/tasks?type=odd&view=full"}) {
@@ -130,7 +130,7 @@ class HalfPairTest {
         "{\"const\":1}",
         "{\"maxLength\":9}"
       })
-  void a_number_beyond_all_measure_is_compared_with_a_schema_in_no_time(String schema) {
+  void huge_numbers_are_validated_quickly(String schema) {
     api.put("/v1/types/huge").json("{\"schema\":" + schema + "}").send().expect2xx();
 
     for (String number :

@@ -76,19 +76,19 @@ class StoryApiTest {
   }
 
   @Test
-  void pages_show_every_attempt_once_the_newest_first() {
+  void pages_list_every_attempt_once_newest_first() {
     assertThat(walk("/v1/tasks/" + old + "/attempts", 100, null)).isEqualTo(down(ATTEMPTS, 1));
     assertThat(walk("/v1/tasks/" + old + "/attempts", 125, null)).isEqualTo(down(ATTEMPTS, 1));
   }
 
   @Test
-  void pages_show_every_transition_once_and_the_creation_last() {
+  void pages_list_every_transition_once_and_the_creation_last() {
     assertThat(walk("/v1/tasks/" + old + "/transitions", 100, null)).isEqualTo(down(ATTEMPTS, 0));
     assertThat(walk("/v1/tasks/" + old + "/transitions", 125, null)).isEqualTo(down(ATTEMPTS, 0));
   }
 
   @Test
-  void one_look_up_shows_the_newest_and_where_the_rest_is() {
+  void a_task_shows_its_newest_history_and_cursors_to_the_rest() {
     JsonNode task = api.get("/v1/tasks/" + old).send().expect(200).json();
 
     assertThat(task.get("attempts").size()).isEqualTo(100);
@@ -125,7 +125,7 @@ class StoryApiTest {
   }
 
   @Test
-  void a_short_story_is_told_at_once() {
+  void a_short_history_is_shown_completely() {
     String id = api.task("{\"type\": \"short\", \"target\": {\"discard\": {}}}");
     var claimed = api.world.claimOne("node");
     var failure = new Failure(FailureKind.STATUS, "HTTP 503 from target", 503, "<b>\u001b[1m");
@@ -157,7 +157,7 @@ class StoryApiTest {
   }
 
   @Test
-  void a_task_that_waits_again_is_leased_by_nobody() {
+  void a_task_waiting_for_its_retry_has_no_lease_holder() {
     String id = api.task("{\"type\": \"again\", \"target\": {\"discard\": {}}}");
     var claimed = api.world.claimOne("node");
     assertThat(api.get("/v1/tasks/" + id).send().json().get("leasedBy").asString())
@@ -176,7 +176,7 @@ class StoryApiTest {
   }
 
   @Test
-  void a_suspect_says_why_it_waits() {
+  void a_suspect_shows_why_it_waits() {
     String id = api.task("{\"type\": \"suspected\", \"delay\": \"1h\"}");
     api.world.sql("UPDATE carillon.task SET crashes = 2 WHERE id = '" + id + "'");
 
@@ -190,7 +190,7 @@ class StoryApiTest {
   }
 
   @Test
-  void a_suspect_that_a_node_holds_back_says_why_it_waits() {
+  void a_suspect_held_back_by_a_node_shows_why_it_waits() {
     String id =
         api.task(
             "{\"type\": \"held\", \"target\": {\"http\": {\"url\": \"https://example.com/\"}}}");
@@ -217,7 +217,7 @@ class StoryApiTest {
 
   @ParameterizedTest
   @MethodSource("otherRequests")
-  void a_request_that_was_kept_otherwise_is_shown_as_it_is(String request) {
+  void a_stored_request_in_another_format_is_shown_unchanged(String request) {
     String id = api.task("{\"type\": \"kept\", \"target\": {\"discard\": {}}}");
     var done = new Attempted(api.world.claimOne("node"), new Outcome.Completed(200, null), request);
     api.world.store.outcomes().finish(List.of(done), Set.of(), "node");
@@ -228,7 +228,7 @@ class StoryApiTest {
   }
 
   @Test
-  void a_cursor_is_good_for_one_list_of_one_task_only() {
+  void a_cursor_is_valid_for_one_list_of_one_task() {
     String other = api.task("{\"type\": \"other\", \"delay\": \"1h\"}");
     String cursor = api.get("/v1/tasks/" + old).send().text("attemptsCursor");
 
@@ -241,7 +241,7 @@ class StoryApiTest {
   }
 
   @Test
-  void nobody_reads_the_story_of_a_task_that_is_not_theirs() {
+  void the_history_of_a_task_requires_access_to_it() {
     String stranger = api.key("stranger", "viewer");
     String limited = api.key("default", "worker", "another-type");
 

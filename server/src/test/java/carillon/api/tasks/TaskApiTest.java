@@ -64,7 +64,7 @@ class TaskApiTest {
   }
 
   @Test
-  void the_same_idempotency_key_makes_one_task() {
+  void the_same_idempotency_key_creates_one_task() {
     String body = "{\"type\":\"once\"}";
     TestApi.Reply first =
         api.post("/v1/tasks").header("Idempotency-Key", "i-1").json(body).send().expect(202);
@@ -97,7 +97,7 @@ class TaskApiTest {
   }
 
   @Test
-  void a_refused_request_leaves_its_idempotency_key_free() {
+  void a_rejected_request_does_not_use_up_its_idempotency_key() {
     api.post("/v1/tasks")
         .header("Idempotency-Key", "i-2")
         .json("{\"type\":\"\"}")
@@ -112,7 +112,7 @@ class TaskApiTest {
   }
 
   @Test
-  void a_unique_task_that_exists_is_the_answer() {
+  void creating_an_existing_unique_task_returns_it() {
     String body = "{\"type\":\"u\",\"key\":\"same\",\"delay\":\"1h\",\"unique\":{\"for\":\"1h\"}}";
 
     String id = api.task(body);
@@ -145,7 +145,7 @@ class TaskApiTest {
   }
 
   @Test
-  void pages_cover_a_list_once_and_belong_to_it() {
+  void pages_list_every_task_once_and_cursors_belong_to_their_list() {
     for (int i = 0; i < 7; i++) {
       api.task("{\"type\":\"page\",\"payload\":{\"n\":1},\"delay\":\"" + (i + 1) + "h\"}");
     }
@@ -172,7 +172,7 @@ class TaskApiTest {
   }
 
   @Test
-  void a_waiting_task_is_patched_by_who_knows_its_version() {
+  void a_waiting_task_is_patched_only_with_its_current_version() {
     String path = "/v1/tasks/" + api.task("{\"type\":\"p\",\"delay\":\"1h\"}");
 
     TestApi.Reply patched =
@@ -195,7 +195,7 @@ class TaskApiTest {
   }
 
   @Test
-  void cancelling_twice_is_answered_twice_and_an_ended_task_not_at_all() {
+  void a_cancel_can_be_repeated_but_a_cancelled_task_cannot_be_changed() {
     String path = "/v1/tasks/" + api.task("{\"type\":\"c\",\"delay\":\"1h\"}");
 
     assertThat(api.post(path + "/cancel").send().expect(200).text("status")).isEqualTo("CANCELLED");
@@ -218,7 +218,7 @@ class TaskApiTest {
   }
 
   @Test
-  void what_is_done_in_bulk_is_answered_while_partitions_come_and_go() throws Exception {
+  void bulk_changes_succeed_while_partitions_are_created_and_dropped() throws Exception {
     Partition old = new Partition(LocalDate.of(2020, 1, 1));
     String nobody = "{\"type\":\"nobody\",\"dryRun\":%s}";
     try (ExecutorService pool = Executors.newSingleThreadExecutor()) {
@@ -243,7 +243,7 @@ class TaskApiTest {
   }
 
   @Test
-  void what_matches_is_counted_first_and_then_made_due() {
+  void matching_tasks_are_counted_in_a_dry_run_and_then_made_due() {
     String a = api.task("{\"type\":\"bulk\",\"key\":\"a\",\"delay\":\"1h\"}");
     api.task("{\"type\":\"bulk\",\"key\":\"b\",\"delay\":\"90d\"}");
 
@@ -298,7 +298,7 @@ class TaskApiTest {
   }
 
   @Test
-  void a_strict_tenant_takes_configured_types_only() {
+  void a_strict_tenant_accepts_only_configured_types() {
     api.put("/v1/tenants/strict").json("{\"strict\":true}").send().expect(200);
 
     api.post("/v1/tasks")

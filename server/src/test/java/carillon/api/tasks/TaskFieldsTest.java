@@ -85,7 +85,7 @@ class TaskFieldsTest {
   }
 
   @Test
-  void null_is_nothing_except_as_a_payload() {
+  void null_means_absent_except_as_a_payload() {
     NewTask task =
         read("{\"type\":\"t\",\"key\":null,\"dueAt\":null,\"retry\":null,\"payload\":null}");
 
@@ -190,7 +190,7 @@ class TaskFieldsTest {
         "{'type':'t','target':{'http':{'url':'http://x.com/','headers':{'Host':'y'}}}} |"
             + " /target/http/headers/Host | RESERVED_HEADER",
       })
-  void a_mistake_is_named_by_pointer_and_code(String json, String pointer, ErrorCode code) {
+  void an_error_has_a_pointer_and_a_code(String json, String pointer, ErrorCode code) {
     ApiException e = catchThrowableOfType(ApiException.class, () -> read(json.replace('\'', '"')));
 
     assertThat(e.code()).isEqualTo(code);
@@ -198,7 +198,7 @@ class TaskFieldsTest {
   }
 
   @Test
-  void several_mistakes_are_named_at_once_and_the_gravest_decides() {
+  void all_errors_are_reported_and_the_most_severe_decides_the_status() {
     ApiException e =
         catchThrowableOfType(
             ApiException.class, () -> read("{\"priority\": 11, \"dueAt\": \"x\", \"priorty\": 1}"));

@@ -97,7 +97,7 @@ class WorkApiTest {
   }
 
   @Test
-  void a_waiting_claim_answers_at_once_when_its_worker_hangs_up() {
+  void a_waiting_claim_returns_when_its_worker_hangs_up() {
     var claim =
         CompletableFuture.supplyAsync(
             () ->
@@ -118,7 +118,7 @@ class WorkApiTest {
   }
 
   @Test
-  void a_cancel_of_running_work_is_a_request() {
+  void cancelling_a_running_task_requests_its_cancel() {
     api.task("{\"type\":\"running\"}");
     JsonNode task = claim("running").get(0);
 
@@ -174,7 +174,7 @@ class WorkApiTest {
   }
 
   @Test
-  void a_text_of_an_answer_finds_what_failed_with_it_and_nothing_that_completed() {
+  void a_text_search_finds_failed_responses_but_not_completed_ones() {
     api.task("{\"type\":\"answers\"}");
     report(claim("answers").get(0), "completed", ",\"output\":\"The tax is 7\"");
     String failed = api.task("{\"type\":\"answers\"}");
@@ -202,7 +202,7 @@ class WorkApiTest {
   }
 
   @Test
-  void a_worker_waits_for_work_and_is_woken_by_it() throws Exception {
+  void a_new_task_wakes_a_waiting_claim() throws Exception {
     try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
       Future<JsonNode> claim = threads.submit(() -> claim("awaited"));
       Awaitility.await().until(() -> claim.state() == Future.State.RUNNING);
@@ -214,7 +214,7 @@ class WorkApiTest {
   }
 
   @Test
-  void many_waiting_workers_hold_no_permit() throws Exception {
+  void waiting_claims_hold_no_database_permits() throws Exception {
     try (TestApi narrow = TestApi.start(2);
         ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
       for (int i = 0; i < 50; i++) {
@@ -234,7 +234,7 @@ class WorkApiTest {
   }
 
   @Test
-  void a_claim_under_an_idempotency_key_is_repeated() {
+  void a_repeated_claim_returns_the_same_tasks() {
     api.task("{\"type\":\"again\"}");
     String body = "{\"types\":[\"again\"],\"wait\":\"5s\"}";
 
@@ -249,7 +249,7 @@ class WorkApiTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"completed", "dead"})
-  void a_worker_limited_to_some_types_cannot_touch_the_tasks_of_others(String outcome) {
+  void a_worker_cannot_report_tasks_of_types_it_has_no_access_to(String outcome) {
     api.post("/v1/tasks")
         .json("{\"type\":\"not-yours\",\"target\":{\"pull\":{}}}")
         .send()

@@ -32,13 +32,13 @@ class DayRangeTest {
     "2028-11-20T00:00:00Z, 2028-01-01, 2028-12-31",
     "2031-06-01T00:00:00Z, 2031-01-01, 2031-12-31"
   })
-  void near_days_have_their_own_partition_and_far_ones_share_one(
+  void near_days_have_their_own_partition_and_far_days_share_one(
       Instant dueAt, LocalDate first, LocalDate last) {
     assertThat(DayRange.of(dueAt, NOW)).isEqualTo(new DayRange(first, last));
   }
 
   @Test
-  void the_time_in_an_id_lies_in_the_partition_and_keeps_the_order_of_due_times() {
+  void id_timestamps_lie_in_the_partition_and_keep_the_order_of_due_times() {
     Random random = new Random(21);
     for (int tries = 0; tries < 2_000; tries++) {
       Instant now = NOW.plus(Duration.ofHours(random.nextInt(100_000)));
@@ -56,7 +56,7 @@ class DayRangeTest {
   }
 
   @Test
-  void the_last_instant_of_a_range_lies_in_its_partition() {
+  void the_last_instant_of_a_range_is_in_its_partition() {
     for (int ahead = 0; ahead < 2_000; ahead++) {
       DayRange days = DayRange.of(NOW.plus(Duration.ofDays(ahead)), NOW);
       Instant end = days.last().plusDays(1).atStartOfDay(ZoneOffset.UTC).toInstant().minusNanos(1);
@@ -66,7 +66,7 @@ class DayRangeTest {
   }
 
   @Test
-  void a_range_that_is_shared_has_not_begun_when_a_task_is_put_into_it() {
+  void a_shared_range_starts_after_the_creation_of_its_tasks() {
     for (int hour = 0; hour < 24 * 800; hour += 7) {
       Instant now = NOW.plus(Duration.ofHours(hour));
       for (int ahead = 0; ahead < 1_000; ahead += 3) {
@@ -79,7 +79,7 @@ class DayRangeTest {
   }
 
   @Test
-  void whenever_tasks_are_created_and_due_within_five_years_there_are_few_partitions() {
+  void five_years_of_due_times_need_few_partitions() {
     for (int today = 0; today < 400; today++) {
       Instant now = NOW.plus(Duration.ofDays(today));
       Set<Partition> partitions = new HashSet<>();
@@ -92,7 +92,7 @@ class DayRangeTest {
   }
 
   @Test
-  void the_quarters_reach_as_far_as_tasks_may_be_due() {
+  void quarters_cover_all_due_times_with_a_quarter_partition() {
     assertThat(DayRange.quarters(NOW))
         .hasSize(9)
         .startsWith(new DayRange(LocalDate.of(2026, 10, 1), LocalDate.of(2026, 12, 31)))

@@ -11,7 +11,7 @@ import org.junit.jupiter.api.Test;
 class FailureKindTest {
 
   @Test
-  void every_kind_has_the_cause_that_says_whom_to_look_at() {
+  void every_kind_has_its_cause() {
     assertThat(
             Arrays.stream(FailureKind.values())
                 .collect(Collectors.toMap(kind -> kind, FailureKind::cause)))
@@ -38,13 +38,13 @@ class FailureKindTest {
   }
 
   @Test
-  void a_kind_is_found_by_its_name_and_nothing_else_is() {
+  void a_kind_is_found_by_its_exact_name() {
     assertThat(FailureKind.named("DNS")).contains(FailureKind.DNS);
     assertThat(FailureKind.named("created")).isEmpty();
   }
 
   @Test
-  void a_kind_is_found_by_its_label_however_it_is_capitalised() {
+  void a_kind_is_found_by_its_label_in_any_case() {
     assertThat(FailureKind.CONNECT_TIMEOUT.label()).isEqualTo("connect_timeout");
     assertThat(FailureKind.labelled("Connect_Timeout")).contains(FailureKind.CONNECT_TIMEOUT);
     assertThat(FailureKind.labelled("")).isEmpty();

@@ -27,7 +27,7 @@ class LatenessTest {
     "PT60.000000001S, 14",
     "PT10000000000S, 14"
   })
-  void a_bucket_holds_what_is_at_most_its_bound(Duration late, int bucket) {
+  void a_bucket_holds_delays_up_to_its_bound(Duration late, int bucket) {
     assertThat(Lateness.bucket(READY, READY.plus(late))).isEqualTo(bucket);
   }
 
@@ -39,7 +39,7 @@ class LatenessTest {
     "1, PT1M", // beyond the last bound: at least that
     "0, PT0.002S"
   })
-  void a_percentile_is_the_bound_of_the_bucket_that_it_falls_into(double share, Duration bound) {
+  void a_percentile_is_the_bound_of_its_bucket(double share, Duration bound) {
     long[] buckets = new long[Lateness.BUCKETS];
     buckets[1] = 500;
     buckets[3] = 490;
@@ -49,14 +49,14 @@ class LatenessTest {
   }
 
   @Test
-  void of_nothing_there_is_no_percentile() {
+  void an_empty_histogram_has_no_percentile() {
     @Nullable Duration none = Lateness.percentile(new long[Lateness.BUCKETS], 0.5);
 
     assertThat(none).isNull();
   }
 
   @Test
-  void counts_add_up_and_can_be_had_in_part() {
+  void counts_can_be_added_and_scaled() {
     Counts counts = new Counts();
     for (int i = 0; i < 10; i++) {
       counts.addStarted(READY, READY.plusMillis(i * 100L));

@@ -26,7 +26,7 @@ class QuotasTest {
   }
 
   @Test
-  void nobody_gets_nothing() {
+  void no_lanes_get_no_shares() {
     assertThat(Quotas.share(List.of(), 500, NOW)).isEmpty();
   }
 
@@ -38,7 +38,7 @@ class QuotasTest {
   }
 
   @Test
-  void tenants_share_evenly_however_many_lanes_each_has() {
+  void tenants_get_equal_shares_regardless_of_their_lanes() {
     List<DueLane> lines = new ArrayList<>();
     DueLane lonely = line(0, 2, "a", 5, Duration.ZERO);
     lines.add(lonely);
@@ -50,7 +50,7 @@ class QuotasTest {
   }
 
   @Test
-  void the_more_urgent_lane_gets_most_and_the_others_their_floor() {
+  void the_most_urgent_lane_gets_most_seats_and_the_others_a_minimum() {
     DueLane urgent = line(1, 1, "a", 9, Duration.ZERO);
     DueLane idle = line(2, 1, "a", 0, Duration.ZERO);
 
@@ -68,7 +68,7 @@ class QuotasTest {
   }
 
   @Test
-  void shares_never_add_up_to_more_than_the_seats_and_none_is_wasted() {
+  void shares_add_up_to_exactly_the_seats() {
     Random random = new Random(11);
     for (int round = 0; round < 500; round++) {
       List<DueLane> lines = new ArrayList<>();
@@ -91,7 +91,7 @@ class QuotasTest {
   }
 
   @Test
-  void of_many_lanes_some_get_enough_at_once_and_in_time_all_of_them() {
+  void with_many_lanes_each_gets_a_worthwhile_share_in_turn() {
     List<DueLane> lines = new ArrayList<>();
     for (int i = 0; i < 1_000; i++) {
       lines.add(line(i, i % 100, "type-" + i / 100, 5, Duration.ZERO));

@@ -74,7 +74,7 @@ class RetryDelayTest {
 
   @ParameterizedTest
   @MethodSource("seeds")
-  void no_delay_is_below_its_floor_or_above_its_cap(long seed) {
+  void delays_stay_between_their_floor_and_their_cap(long seed) {
     Random random = new Random(seed);
     for (int i = 0; i < POLICIES_PER_SEED; i++) {
       RetryPolicy policy = anyPolicy(random);
@@ -123,7 +123,7 @@ class RetryDelayTest {
   }
 
   @Test
-  void without_jitter_a_delay_is_always_the_same() {
+  void without_jitter_the_delay_is_constant() {
     RetryPolicy policy =
         new RetryPolicy(
             9, null, Backoff.LINEAR, Duration.ofSeconds(2), Duration.ofHours(1), Jitter.NONE);
@@ -135,7 +135,7 @@ class RetryDelayTest {
 
   @ParameterizedTest
   @EnumSource(Backoff.class)
-  void numbers_beyond_all_limits_end_at_the_limits(Backoff backoff) {
+  void extreme_values_are_clamped(Backoff backoff) {
     Duration endless = Duration.ofSeconds(Long.MAX_VALUE);
     for (Jitter jitter : Jitter.values()) {
       for (Duration base : new Duration[] {Duration.ofMillis(1), LONGEST_SETTABLE, endless}) {
@@ -158,7 +158,7 @@ class RetryDelayTest {
   }
 
   @Test
-  void a_retry_is_never_later_than_the_database_can_say() {
+  void a_retry_is_never_later_than_the_latest_timestamp_in_postgresql() {
     assertThat(decided(LAST.minusSeconds(5), LAST, null))
         .isEqualTo(new Outcome.RetryAt(LAST, FAILURE));
     assertThat(decided(Instant.MAX, LAST, null)).isEqualTo(new Outcome.RetryAt(LAST, FAILURE));
@@ -167,7 +167,7 @@ class RetryDelayTest {
   }
 
   @Test
-  void the_greatest_age_of_a_far_due_time_has_no_end_too_early() {
+  void max_age_does_not_overflow_for_extreme_due_times() {
     Instant now = Instant.parse("2026-11-15T10:00:00Z");
     Outcome retried = new Outcome.RetryAt(now.plus(LONGEST_SETTABLE), FAILURE);
 

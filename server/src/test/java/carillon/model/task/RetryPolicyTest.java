@@ -71,7 +71,7 @@ class RetryPolicyTest {
     "FIXED, 1, 2",
     "FIXED, 50, 2"
   })
-  void delays_grow_as_named_and_stop_at_the_maximum(
+  void delays_grow_by_the_backoff_up_to_the_maximum(
       RetryPolicy.Backoff backoff, int attempt, int seconds) {
     assertThat(policy(backoff, NONE).delay(attempt, null, new Random(1)))
         .isEqualTo(Duration.ofSeconds(seconds));
@@ -79,7 +79,7 @@ class RetryPolicyTest {
 
   @ParameterizedTest
   @EnumSource(RetryPolicy.Backoff.class)
-  void even_the_longest_delays_do_not_overflow(RetryPolicy.Backoff backoff) {
+  void the_longest_delays_do_not_overflow(RetryPolicy.Backoff backoff) {
     Duration century = Duration.ofDays(36_500);
     RetryPolicy policy = new RetryPolicy(100, null, backoff, century, century, FULL);
 
@@ -90,7 +90,7 @@ class RetryPolicyTest {
   }
 
   @Test
-  void full_jitter_spreads_over_the_whole_delay_and_equal_over_its_second_half() {
+  void full_jitter_covers_the_whole_delay_and_equal_jitter_its_second_half() {
     Random random = new Random(3);
     Duration whole = Duration.ofSeconds(16);
     Duration shortest = whole;
@@ -107,7 +107,7 @@ class RetryPolicyTest {
   }
 
   @Test
-  void what_the_target_asks_for_is_a_floor_and_is_capped() {
+  void retry_after_is_a_lower_bound_and_is_capped() {
     Random random = new Random(5);
     for (int i = 0; i < 200; i++) {
       assertThat(policy(LINEAR, FULL).delay(1, Duration.ofSeconds(7), random))
@@ -118,7 +118,7 @@ class RetryPolicyTest {
   }
 
   @Test
-  void what_nobody_answered_to_comes_again_after_a_pause_and_without_limit() {
+  void an_unanswered_attempt_is_repeated_after_a_delay_without_limit() {
     Random random = new Random(7);
     var lost = new DeliveryResult.Unreached(Failure.of(FailureKind.BROKER_LOST, "no answer"));
     for (int i = 0; i < 200; i++) {
@@ -137,13 +137,13 @@ class RetryPolicyTest {
   }
 
   @Test
-  void a_failure_within_the_budget_is_retried_and_the_last_one_is_death() {
+  void a_failure_is_retried_until_attempts_run_out() {
     assertThat(after(2, null)).isEqualTo(new Outcome.RetryAt(NOW.plusSeconds(10), FAILURE));
     assertThat(after(3, null)).isEqualTo(new Outcome.Dead(FAILURE, false));
   }
 
   @Test
-  void no_attempt_starts_later_than_the_maximum_age() {
+  void no_attempt_starts_after_max_age() {
     assertThat(after(1, Duration.ofSeconds(71))).isInstanceOf(Outcome.RetryAt.class);
     assertThat(after(1, Duration.ofSeconds(69)))
         .isEqualTo(

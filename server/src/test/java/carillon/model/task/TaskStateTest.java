@@ -9,7 +9,7 @@ import org.junit.jupiter.api.Test;
 class TaskStateTest {
 
   @Test
-  void of_all_36_pairs_these_nine_are_arrows() {
+  void nine_transitions_are_allowed() {
     List<String> arrows = new ArrayList<>();
     for (TaskState from : TaskState.values()) {
       for (TaskState to : TaskState.values()) {
@@ -33,7 +33,7 @@ class TaskStateTest {
   }
 
   @Test
-  void what_has_ended_stays_ended_unless_it_is_dead() {
+  void only_live_and_dead_tasks_change_state() {
     for (TaskState state : TaskState.values()) {
       boolean canMove = List.of(TaskState.values()).stream().anyMatch(state::canBecome);
       assertThat(canMove).as("%s", state).isEqualTo(state.isLive() || state == TaskState.DEAD);

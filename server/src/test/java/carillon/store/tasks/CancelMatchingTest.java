@@ -54,7 +54,7 @@ class CancelMatchingTest {
   }
 
   @Test
-  void by_type_and_key_in_every_partition_and_nothing_else() {
+  void a_cancel_by_type_and_key_covers_all_partitions() {
     Instant nextWeek = world.clock.instant().plusSeconds(7 * 86_400);
     TaskId near = create("a", "k", null, "red");
     TaskId far = create("a", "k", nextWeek, "red");
@@ -73,7 +73,7 @@ class CancelMatchingTest {
   }
 
   @Test
-  void by_metadata_alone() {
+  void a_cancel_by_metadata_needs_no_type() {
     TaskId red = create("a", null, null, "red");
     TaskId blue = create("b", null, null, "blue");
 
@@ -84,7 +84,7 @@ class CancelMatchingTest {
   }
 
   @Test
-  void what_runs_is_asked_to_end_and_counted_apart() {
+  void running_tasks_get_a_cancel_request_and_are_counted_separately() {
     TaskId id = create("a", "k", null, "red");
     world.claimOne("node");
     create("a", "k", null, "red");
@@ -100,7 +100,7 @@ class CancelMatchingTest {
   }
 
   @Test
-  void never_across_tenants() {
+  void a_bulk_change_never_crosses_tenants() {
     TaskId mine = create("a", "k", null, "red");
     Tenant other =
         world

@@ -45,7 +45,7 @@ class ChangingTest {
   }
 
   @Test
-  void what_is_put_off_past_its_expiry_takes_the_expiry_along() {
+  void postponing_a_task_beyond_its_expiry_postpones_the_expiry() {
     NewTask task =
         TestTask.of("t")
             .delay(Duration.ofSeconds(60))
@@ -62,7 +62,7 @@ class ChangingTest {
   }
 
   @Test
-  void a_dead_task_that_was_put_off_is_redriven_for_then_without_its_old_expiry() {
+  void a_postponed_dead_task_is_redriven_for_its_new_due_time_without_expiry() {
     NewTask task = TestTask.of("t").target(new Target.Discard()).ttl(Duration.ofHours(1)).build();
     TaskId id = world.create(task);
     ClaimedTask claimed = world.claimOne("node");
@@ -91,7 +91,7 @@ class ChangingTest {
   }
 
   @Test
-  void a_task_of_a_far_day_that_is_made_due_now_is_found_by_a_sweep() {
+  void a_sweep_finds_a_task_of_a_far_day_that_is_made_due_now() {
     Instant nextMonth = world.clock.instant().plusSeconds(30 * 86_400L);
     TaskId id = world.create(World.task("t", new Target.Discard(), nextMonth));
     world.db.inTransaction(tx -> world.tasks.runNow(tx, World.TENANT, id, "test", null));
@@ -106,7 +106,7 @@ class ChangingTest {
   }
 
   @Test
-  void a_far_day_that_was_opened_is_swept_when_it_is_new_and_then_seldom() {
+  void a_newly_opened_far_day_is_swept_once_and_then_rarely() {
     Instant nextMonth = world.clock.instant().plusSeconds(30 * 86_400L);
     try (World other = world.beside()) {
       other.sweep(); // the first is a full one

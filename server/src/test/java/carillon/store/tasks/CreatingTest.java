@@ -90,7 +90,7 @@ class CreatingTest {
   }
 
   @Test
-  void of_many_who_want_a_unique_task_at_once_all_get_the_same() throws Exception {
+  void concurrent_creates_of_a_unique_task_return_the_same_task() throws Exception {
     Set<TaskId> ids =
         new HashSet<>(
             race(60, () -> createUnique(world, "unique"), () -> createUnique(other, "unique")));
@@ -100,7 +100,7 @@ class CreatingTest {
   }
 
   @Test
-  void a_live_task_of_the_same_key_stands_in_the_way_also_if_it_was_not_unique_itself() {
+  void a_live_task_with_the_same_key_is_returned_even_if_it_is_not_unique() {
     TaskId first = world.create(keyed("plain", "p", null));
 
     CreateResult second =
@@ -113,7 +113,7 @@ class CreatingTest {
   }
 
   @Test
-  void after_its_time_and_its_end_a_unique_task_makes_room_for_the_next() {
+  void a_unique_task_can_be_created_again_after_its_window_and_its_end() {
     NewTask task = keyed("again", "a", Duration.ZERO);
     TaskView first =
         created(world.db.inTransaction(tx -> world.tasks.create(tx, World.TENANT, task)));
@@ -130,7 +130,7 @@ class CreatingTest {
   }
 
   @Test
-  void under_one_idempotency_key_the_work_is_done_once_whoever_asks() throws Exception {
+  void one_idempotency_key_runs_the_work_once_across_nodes() throws Exception {
     AtomicInteger done = new AtomicInteger();
     Callable<Replies.Result> here = () -> once(world, "key-1", 1, done);
     Callable<Replies.Result> there = () -> once(other, "key-1", 1, done);
@@ -154,7 +154,7 @@ class CreatingTest {
   }
 
   @Test
-  void a_key_used_for_another_request_is_a_mismatch_and_does_nothing() {
+  void an_idempotency_key_of_another_request_is_a_mismatch() {
     AtomicInteger done = new AtomicInteger();
     once(world, "key-2", 1, done);
 
@@ -163,7 +163,7 @@ class CreatingTest {
   }
 
   @Test
-  void an_answer_that_is_no_success_is_not_kept_and_its_work_is_rolled_back() {
+  void an_error_response_is_not_stored_and_its_work_is_rolled_back() {
     Replies.Result refused =
         world
             .store
@@ -184,7 +184,7 @@ class CreatingTest {
   }
 
   @Test
-  void a_batch_is_all_or_nothing_and_its_ids_come_in_order() {
+  void a_batch_returns_its_ids_in_order() {
     Instant due = world.clock.instant().plusSeconds(600);
     List<NewTask> tasks =
         IntStream.range(0, 5_000)
@@ -202,7 +202,7 @@ class CreatingTest {
   }
 
   @Test
-  void what_a_batch_copies_reads_back_like_what_is_inserted_alone() {
+  void a_copied_task_reads_back_like_an_inserted_one() {
     Instant now = world.clock.instant().truncatedTo(ChronoUnit.MICROS);
     NewTask full =
         TestTask.of("full")
@@ -246,7 +246,7 @@ class CreatingTest {
   }
 
   @Test
-  void a_batch_that_cannot_be_copied_leaves_nothing_behind_and_the_connection_usable() {
+  void a_failed_batch_leaves_no_tasks_and_a_usable_connection() {
     List<NewTask> batch = new ArrayList<>(Collections.nCopies(999, keyed("bad", "good", null)));
     batch.add(keyed("bad", "no such character: \0", null));
 
@@ -271,7 +271,7 @@ class CreatingTest {
   }
 
   @Test
-  void a_strict_tenant_takes_only_types_that_it_knows() {
+  void a_strict_tenant_rejects_unknown_types() {
     Tenant strict =
         world
             .store
@@ -308,7 +308,7 @@ class CreatingTest {
   }
 
   @Test
-  void a_task_of_one_tenant_does_not_exist_for_another() {
+  void a_task_is_invisible_to_other_tenants() {
     Tenant stranger =
         world
             .store
@@ -329,7 +329,7 @@ class CreatingTest {
   }
 
   @Test
-  void a_deleted_type_that_is_used_again_is_there_again() {
+  void using_a_deleted_type_creates_it_again() {
     TaskId id = world.create(World.task("phoenix", new Target.Pull()));
     world.cancel(id);
     assertThat(world.store.types().delete(World.TENANT, "phoenix", "test", null))
@@ -343,7 +343,7 @@ class CreatingTest {
   }
 
   @Test
-  void a_type_that_a_schedule_names_is_not_deleted() {
+  void a_type_used_by_a_schedule_cannot_be_deleted() {
     world.cancel(world.create(World.task("named", new Target.Pull())));
     TestSchedule.every("nightly", Duration.ofHours(1))
         .with("type", "named")
@@ -357,7 +357,7 @@ class CreatingTest {
   }
 
   @Test
-  void a_lane_that_is_made_here_does_not_hide_what_another_node_changed() {
+  void creating_a_lane_does_not_hide_changes_of_another_node() {
     world.catalog.refresh();
     other
         .store

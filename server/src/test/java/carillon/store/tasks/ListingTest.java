@@ -69,14 +69,14 @@ class ListingTest {
   }
 
   @Test
-  void pages_of_any_size_walk_over_all_partitions_once_newest_first() {
+  void pages_of_any_size_list_every_task_once_latest_first() {
     for (int limit : List.of(1, 7, 59, 60, 1_000)) {
       assertThat(walk(TaskFilter.ALL, limit)).as("limit %d", limit).isEqualTo(ALL);
     }
   }
 
   @Test
-  void filters_narrow_what_is_walked_over() {
+  void filters_select_tasks() {
     assertThat(walk(filter("even", null, null), 4)).hasSize(30);
     assertThat(walk(filter(null, TaskState.CANCELLED, null), 4)).containsExactly(ALL.get(5));
     assertThat(walk(filter(null, null, "ten"), 4)).hasSize(6);
@@ -86,7 +86,7 @@ class ListingTest {
   }
 
   @Test
-  void payloads_are_left_out_unless_asked_for() {
+  void payloads_are_omitted_by_default() {
     assertThat(
             world
                 .tasks
@@ -106,7 +106,7 @@ class ListingTest {
   }
 
   @Test
-  void a_filter_that_matches_little_ends_its_page_early_and_says_where_to_go_on() {
+  void a_page_with_few_matches_ends_early_with_a_cursor() {
     try (World crowded = World.create()) {
       crowded.create(World.task("t", new Target.Pull()));
       crowded.sql(
@@ -131,7 +131,7 @@ class ListingTest {
   }
 
   @Test
-  void a_page_that_ends_on_a_match_goes_on_right_behind_it() {
+  void the_next_page_starts_after_the_last_match() {
     try (World crowded = World.create()) {
       crowded.create(World.task("t", new Target.Pull()));
       crowded.sql(
@@ -156,7 +156,7 @@ class ListingTest {
   }
 
   @Test
-  void running_tasks_are_found_through_their_claims_however_many_others_there_are() {
+  void running_tasks_are_listed_through_their_claims() {
     try (World busy = World.create()) {
       busy.node("node");
       List<TaskId> running = new ArrayList<>();
@@ -198,7 +198,7 @@ class ListingTest {
   }
 
   @Test
-  void what_was_run_before_its_day_is_among_the_completed_ones() {
+  void a_task_run_before_its_day_is_listed_as_completed() {
     try (World early = World.create()) {
       early.node("node");
       Instant nextWeek = early.clock.instant().plus(Duration.ofDays(7));

@@ -91,7 +91,7 @@ class PartitionScanTest {
   }
 
   @Test
-  void what_was_looked_at_in_all_partitions_together_ends_a_page() {
+  void the_row_limit_of_a_page_applies_across_partitions() {
     Walked walked = walk(filter(null, null, "none of them"), 10);
 
     assertThat(walked.tasks()).isEmpty();
@@ -99,7 +99,7 @@ class PartitionScanTest {
   }
 
   @Test
-  void every_match_comes_once_however_the_pages_end() {
+  void every_match_is_listed_once_for_any_page_size() {
     int matches = (DAYS * EACH_DAY + NEXT_WEEK) / 100;
     for (int limit : List.of(9, 10, 1_000)) {
       assertThat(walk(filter(null, null, "a rare one"), limit).tasks())
@@ -111,7 +111,7 @@ class PartitionScanTest {
   }
 
   @Test
-  void every_page_goes_on_however_long_each_look_takes() {
+  void pages_make_progress_even_if_every_query_is_slow() {
     TaskReader reader = new TaskReader(world.db, world.catalog);
     TaskFilter rare = filter(null, null, "a rare one");
     AtomicLong now = new AtomicLong();
@@ -140,7 +140,7 @@ class PartitionScanTest {
   }
 
   @Test
-  void what_has_run_is_not_looked_for_where_nothing_could_run_yet() {
+  void a_search_for_completed_tasks_skips_future_partitions() {
     var page =
         world.tasks.list(World.TENANT, filter(TaskState.COMPLETED, null, null), 10, null, false);
 
@@ -148,7 +148,7 @@ class PartitionScanTest {
   }
 
   @Test
-  void what_was_due_before_a_day_is_not_looked_for_behind_it() {
+  void a_search_by_due_time_skips_later_partitions() {
     Instant now = world.clock.instant();
 
     var page = world.tasks.list(World.TENANT, filter(null, now, "rare"), 10, null, false);
@@ -157,7 +157,7 @@ class PartitionScanTest {
   }
 
   @Test
-  void a_task_that_was_run_before_its_day_is_found_there() {
+  void a_task_run_before_its_day_is_found_in_its_partition() {
     TaskId id =
         world.create(World.task("early", new Target.Pull(), nextWeek().plus(Duration.ofDays(1))));
     world.db.inTransaction(tx -> world.tasks.runNow(tx, World.TENANT, id, "test", null));

@@ -61,7 +61,7 @@ class RetargetingTest {
   }
 
   @Test
-  void a_waiting_task_moves_to_the_line_of_its_new_target() {
+  void a_waiting_task_moves_to_the_lane_of_its_new_target() {
     TaskId id = world.create(World.task("t", null));
     assertThat(route(id)).isEqualTo(Route.TYPE);
 
@@ -100,7 +100,7 @@ class RetargetingTest {
   }
 
   @Test
-  void the_audit_names_what_was_changed_and_no_values() {
+  void the_audit_log_names_the_changed_fields() {
     TaskId id = world.create(World.task("t", null));
 
     world.db.inTransaction(
@@ -127,7 +127,7 @@ class RetargetingTest {
    * it moves meanwhile.
    */
   @Test
-  void tasks_that_move_while_they_are_claimed_are_claimed_once_and_by_the_right_ones()
+  void tasks_moved_during_claims_are_claimed_once_from_the_right_lane()
       throws InterruptedException, ExecutionException {
     List<TaskId> ids =
         IntStream.range(0, 200)

@@ -125,7 +125,7 @@ class RunMatchingRaceTest {
 
   @ParameterizedTest
   @MethodSource("overlaps")
-  void what_begins_while_another_is_uncommitted_ends_as_if_they_had_come_one_by_one(Overlap overlap)
+  void overlapping_transactions_end_as_if_serial(Overlap overlap)
       throws InterruptedException, ExecutionException {
     TaskId id = subject();
 
@@ -155,7 +155,7 @@ class RunMatchingRaceTest {
   }
 
   @Test
-  void a_claim_in_progress_is_waited_for_and_left_alone()
+  void a_bulk_run_waits_for_a_claim_in_progress_and_skips_its_task()
       throws InterruptedException, ExecutionException {
     TaskId id = subject();
 
@@ -168,7 +168,7 @@ class RunMatchingRaceTest {
   }
 
   @Test
-  void many_runs_claims_and_cancels_at_once_lose_nothing_and_start_nothing_twice()
+  void concurrent_runs_claims_and_cancels_neither_lose_nor_repeat_tasks()
       throws InterruptedException, ExecutionException {
     int tasks = 300;
     Instant later = world.clock.instant().plus(Duration.ofHours(1));

@@ -76,7 +76,7 @@ class RunMatchingTest {
   }
 
   @Test
-  void what_waits_for_another_day_is_claimed_now_and_nothing_else_is() {
+  void matching_tasks_of_any_day_become_due_now() {
     TaskId near = create("a", "k", Duration.ofHours(1), "red");
     TaskId far = create("a", "k", Duration.ofDays(7), "red");
     TaskId otherKey = create("a", "other", Duration.ofDays(7), "red");
@@ -95,7 +95,7 @@ class RunMatchingTest {
   }
 
   @Test
-  void those_of_a_type_and_those_with_metadata() {
+  void a_bulk_run_filters_by_type_and_metadata() {
     TaskId red = create("a", null, Duration.ofHours(1), "red");
     TaskId blue = create("a", null, Duration.ofDays(2), "blue");
     TaskId other = create("b", null, Duration.ofDays(2), "blue");
@@ -109,7 +109,7 @@ class RunMatchingTest {
   }
 
   @Test
-  void who_claims_is_told_of_them_at_once() {
+  void a_bulk_run_updates_the_agenda() {
     TaskId far = create("a", null, Duration.ofDays(7), "red");
 
     run(filter("a", null, Map.of()));
@@ -120,7 +120,7 @@ class RunMatchingTest {
   }
 
   @Test
-  void what_is_due_runs_or_has_ended_is_left_as_it_is() {
+  void a_bulk_run_leaves_due_and_ended_tasks_unchanged() {
     TaskId due = create("a", null, Duration.ZERO, "red");
     TaskId cancelled = create("a", null, Duration.ofHours(1), "red");
     world.cancel(cancelled);
@@ -134,7 +134,7 @@ class RunMatchingTest {
   }
 
   @Test
-  void never_across_tenants() {
+  void a_bulk_change_never_crosses_tenants() {
     TaskId mine = create("a", "k", Duration.ofHours(1), "red");
     Tenant other =
         world
@@ -152,7 +152,7 @@ class RunMatchingTest {
   }
 
   @Test
-  void a_cancel_counts_what_waits_and_what_runs_and_changes_nothing() {
+  void a_dry_run_of_a_cancel_counts_waiting_and_running_tasks() {
     TaskId running = create("a", "k", Duration.ZERO, "red");
     world.claimOne("node");
     TaskId waiting = create("a", "k", Duration.ofDays(3), "red");
@@ -182,7 +182,7 @@ class RunMatchingTest {
 
   @ParameterizedTest
   @MethodSource("bounds")
-  void few_among_many_are_found_by_going_on_where_the_call_before_ended(WaitingScan.Bounds bounds) {
+  void few_matches_among_many_tasks_are_found_over_several_calls(WaitingScan.Bounds bounds) {
     List<TaskId> blue = new ArrayList<>();
     List<TaskId> red = new ArrayList<>();
     for (int i = 0; i < 20; i++) {
@@ -236,7 +236,7 @@ class RunMatchingTest {
   }
 
   @Test
-  void a_count_that_would_take_long_says_that_there_are_more() {
+  void a_count_over_the_limit_is_reported_as_a_lower_bound() {
     create("a", null, Duration.ofHours(1), "red");
     world.sql("UPDATE carillon.task SET error = 'boom'");
     world.sql(

@@ -55,7 +55,7 @@ class StoryTest {
   }
 
   @Test
-  void the_newest_of_a_hundred_thousand_attempts_are_found_without_reading_the_others() {
+  void the_newest_of_100000_attempts_are_found_without_reading_the_others() {
     world.value("SELECT pg_stat_statements_reset()");
 
     TaskStory story = world.tasks.story(World.TENANT, old).orElseThrow();
@@ -70,7 +70,7 @@ class StoryTest {
   }
 
   @Test
-  void so_are_those_in_the_middle() {
+  void a_page_in_the_middle_is_found_without_reading_the_others() {
     TaskView task = world.find(old);
     world.value("SELECT pg_stat_statements_reset()");
 
@@ -98,7 +98,7 @@ class StoryTest {
   }
 
   @Test
-  void what_was_sent_stays_with_its_attempt_through_retry_death_and_redrive() {
+  void the_request_of_an_attempt_survives_retry_death_and_redrive() {
     try (World fresh = World.create()) {
       fresh.node("node");
       TaskId id = fresh.discard();
@@ -116,7 +116,7 @@ class StoryTest {
   }
 
   @Test
-  void an_attempt_that_runs_does_not_show_what_the_one_before_sent() {
+  void a_running_attempt_does_not_show_the_previous_request() {
     try (World fresh = World.create()) {
       fresh.node("node");
       TaskId id = fresh.discard();
