@@ -1,7 +1,7 @@
-// BullMQ, as fast as it goes. Tuned against its defaults:
-// - Two processes, each with 300 jobs at a time.
-// - A job that is done is removed, not kept; that is less work.
-// How durable it is, is up to Redis; the settings line says what Redis was told.
+// BullMQ, tuned for throughput. Differences from its defaults:
+// - Two processes, each with 300 concurrent jobs.
+// - Completed jobs are removed, which is less work than keeping them.
+// Durability depends on Redis, whose settings are part of the settings line.
 
 import { Queue, Worker } from 'bullmq';
 import Redis from 'ioredis';
@@ -46,7 +46,7 @@ const peer = {
     return () => worker.close();
   },
 
-  /** Waiting and running jobs, and delayed ones that are due: their score is the time they are due, times 4096. */
+  /** Waiting and active jobs, and delayed ones that are due: their score is the due time times 4096. */
   async left() {
     const overdue = await redis.zcount(queue.toKey('delayed'), 0, Date.now() * 4096);
     return overdue + (await queue.getJobCountByTypes('wait', 'active'));

@@ -1,10 +1,10 @@
-// graphile-worker, as fast as it goes. Tuned against its defaults:
-// - Two processes, each with 50 jobs at a time: one Node process alone does not use both cores.
-// - localQueue of 2000 and batches of completions and failures: one statement for many jobs instead of two for each.
-// - Polls every 10 ms, not 2 s: a job added ahead is announced when it is added, not when it is due.
-// - 32 connections for adding jobs, not 10: of the 64 who add them one by one half can be on their way at once.
-// - Its log of every job is off; warnings and errors go to stderr.
-// It deletes a job that is done, as is its default.
+// graphile-worker, tuned for throughput. Differences from its defaults:
+// - Two processes, each with 50 concurrent jobs: a single Node process does not use both cores.
+// - localQueue of 2000, and batched completions and failures: one statement for many jobs instead of two per job.
+// - Polls every 10 ms, not 2 s: a job added in advance is announced when it is added, not when it is due.
+// - 32 connections for adding jobs, not 10, so that half of the 64 concurrent callers have one.
+// - Logging of every job is off; warnings and errors go to stderr.
+// Completed jobs are deleted, which is the default.
 
 import { Logger, makeWorkerUtils, run } from 'graphile-worker';
 import pg from 'pg';
@@ -20,7 +20,7 @@ const worker = {
   connectionString,
   logger,
   concurrentJobs: 50,
-  maxPoolSize: 52, // as many as it may ask for at once; it opens those it needs
+  maxPoolSize: 52, // the maximum it may need at once; it opens connections on demand
   pollInterval: 10,
   localQueue: { size: 2000 },
   completeJobBatchDelay: 0,
@@ -30,7 +30,7 @@ const worker = {
 const pool = new pg.Pool({ connectionString });
 let utils;
 
-/** As add_jobs fills a row, only faster. */
+/** Inserts the same rows as add_jobs, but faster. */
 async function insert(count, runAt) {
   await pool.query(`insert into graphile_worker._private_tasks (identifier) values ('${TASK}') on conflict do nothing`);
   await pool.query(

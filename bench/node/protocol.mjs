@@ -1,19 +1,19 @@
-// What the Node peers share: they take commands from the benchmark as JSON lines on stdin and answer each with one
-// line on stdout, and they may spread their workers over several processes, because one Node process uses one core.
+// Shared by the Node peers: reads commands from the benchmark as JSON lines on stdin and answers each with one line on
+// stdout. Workers can run in several processes, because one Node process uses one core.
 //
 // A peer is an object with
 //   name                  its npm package
-//   settings              one line: what was tuned
+//   settings              the tuned settings, in one line
 //   processes             how many processes run workers
-//   batch, lanes          jobs in a call of its bulk API, and how many such calls at a time
-//   open()                makes the schema; in the first process only
+//   batch, lanes          jobs per call of its bulk API, and the number of concurrent calls
+//   open()                creates the schema; called in the first process only
 //   load(n), future(n)    preloads jobs that are due now, or in 1 hour to 30 days
 //   add(job)              adds one job, a { data, due }
 //   addAll(jobs)          adds many in one call
-//   work(purpose)         starts a worker in this process, for "drain" or "onTime"; answers how to stop it
-//   left()                how many jobs are due and not finished
-//   close()               in every process, when it ends
-// and its handler calls ran(data), nothing else.
+//   work(purpose)         starts a worker in this process, for "drain" or "onTime"; returns a function that stops it
+//   left()                returns how many jobs are due and unfinished
+//   close()               called in every process at the end
+// and a handler that only calls ran(data).
 
 import { fork } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -24,30 +24,30 @@ const HOUR = 3_600_000;
 export const payload = JSON.parse(process.env.BENCH_PAYLOAD);
 
 let finished = 0;
-let runs = []; // of scheduled jobs: due, start, due, start, ...
+let runs = []; // scheduled jobs as due, start, due, start, ...
 
-/** The handler of all peers. It does nothing, so its start is its end. */
+/** The handler of all peers. It does nothing, so its start time is also its end time. */
 export function ran(data) {
   finished++;
   if (data.due !== undefined) runs.push(data.due, Date.now());
 }
 
-console.log = console.error; // libraries log there, but stdout is for answers
+console.log = console.error; // keeps the logs of libraries out of stdout, which is for answers
 
 export async function serve(peer) {
-  const hand = handOf(peer);
-  if (process.send) return takeOrders(hand);
+  const local = localWorker(peer);
+  if (process.send) return serveParent(local);
 
-  let hands;
+  let workers;
   try {
     await peer.open();
-    hands = [hand, ...Array.from({ length: peer.processes - 1 }, forkedHand)];
+    workers = [local, ...Array.from({ length: peer.processes - 1 }, forkedWorker)];
     answer({ ready: true, version: versionOf(peer.name), settings: `Node ${process.versions.node}, ${peer.settings}` });
   } catch (e) {
     answer({ error: e.message });
     process.exit(1);
   }
-  const commands = commandsOf(peer, hands);
+  const commands = commandsOf(peer, workers);
   for await (const line of createInterface({ input: process.stdin })) {
     try {
       const command = JSON.parse(line);
@@ -57,7 +57,7 @@ export async function serve(peer) {
       answer({ error: e.message });
     }
   }
-  await Promise.allSettled(hands.map((each) => each.quit()));
+  await Promise.allSettled(workers.map((worker) => worker.quit()));
   process.exit(0);
 }
 
@@ -69,59 +69,59 @@ function versionOf(name) {
   return JSON.parse(readFileSync(new URL(`node_modules/${name}/package.json`, import.meta.url))).version;
 }
 
-/** What each worker process can do, the first and the forked ones alike. */
-function handOf(peer) {
-  let stop;
+/** The methods of a worker process, the same in the first and the forked ones. */
+function localWorker(peer) {
+  let stopWorker;
   return {
     async work(purpose) {
-      if (!stop) stop = await peer.work(purpose);
+      if (!stopWorker) stopWorker = await peer.work(purpose);
     },
-    async rest() {
-      await stop?.();
-      stop = undefined;
+    async stop() {
+      await stopWorker?.();
+      stopWorker = undefined;
     },
     finished: async () => finished,
     runs: async () => runs,
-    async forget() {
+    async resetRuns() {
       runs = [];
     },
     async quit() {
-      await this.rest();
+      await this.stop();
       await peer.close();
     },
   };
 }
 
-/** A hand in a process of its own, one order at a time. */
-function forkedHand() {
+/** A worker in a forked process; handles one call at a time. */
+function forkedWorker() {
   const child = fork(process.argv[1], { stdio: ['ignore', 2, 2, 'ipc'] });
-  const order = (verb) => (argument) =>
+  const call = (method) => (argument) =>
     new Promise((resolve, reject) => {
-      const lost = () => reject(new Error('a worker process has ended'));
-      child.once('exit', lost);
+      const onExit = () => reject(new Error('a worker process has exited'));
+      child.once('exit', onExit);
       child.once('message', ({ result, error }) => {
-        child.off('exit', lost);
+        child.off('exit', onExit);
         if (error) reject(new Error(error));
         else resolve(result);
       });
-      child.send({ verb, argument });
+      child.send({ method, argument });
     });
-  return Object.fromEntries(['work', 'rest', 'finished', 'runs', 'forget', 'quit'].map((verb) => [verb, order(verb)]));
+  return Object.fromEntries(['work', 'stop', 'finished', 'runs', 'resetRuns', 'quit'].map((name) => [name, call(name)]));
 }
 
-function takeOrders(hand) {
+function serveParent(worker) {
   process.on('disconnect', () => process.exit(0));
-  process.on('message', async ({ verb, argument }) => {
+  process.on('message', async ({ method, argument }) => {
     try {
-      process.send({ result: await hand[verb](argument) });
+      process.send({ result: await worker[method](argument) });
     } catch (e) {
       process.send({ error: e.message });
     }
   });
 }
 
-function commandsOf(peer, hands) {
-  const all = (verb, argument) => Promise.all(hands.map((hand) => hand[verb](argument)));
+function commandsOf(peer, workers) {
+  const all = (method, argument) => Promise.all(workers.map((worker) => worker[method](argument)));
   const done = async (work) => {
     await work;
     return { ok: true };
@@ -130,7 +130,7 @@ function commandsOf(peer, hands) {
     load: ({ tasks }) => done(peer.load(tasks)),
     future: ({ tasks }) => done(peer.future(tasks)),
     work: ({ for: purpose }) => done(all('work', purpose)),
-    rest: () => done(all('rest')),
+    stop: () => done(all('stop')),
     finished: async () => ({ finished: (await all('finished')).reduce((a, b) => a + b) }),
     left: async () => ({ left: await peer.left() }),
     enqueue: ({ callers, seconds }) => enqueue(peer, callers, seconds),
@@ -139,7 +139,7 @@ function commandsOf(peer, hands) {
       return { seconds: await addInBatches(peer, tasks, () => job) };
     },
     async schedule({ tasks, from, windowMillis }) {
-      await all('forget');
+      await all('resetRuns');
       const random = seeded(42);
       await addInBatches(peer, tasks, () => {
         const due = from + Math.floor(random() * windowMillis);
@@ -168,7 +168,7 @@ async function enqueue(peer, callers, seconds) {
   return { tasks: millis.length, seconds: (performance.now() - start) / 1000, millis: percentiles(millis) };
 }
 
-/** Answers the seconds it took. */
+/** Returns the seconds it took. */
 export async function addInBatches(peer, count, next) {
   const start = performance.now();
   let left = count;
@@ -197,13 +197,13 @@ function lateness(flat) {
   return { millis: percentiles(late), first: first - earliest, last: last - earliest };
 }
 
-/** The median, the 99th percentile and the largest. */
+/** The p50, the p99 and the maximum. */
 function percentiles(values) {
   const sorted = Float64Array.from(values).sort();
   return [0.5, 0.99, 1].map((p) => sorted[Math.ceil(p * sorted.length) - 1]);
 }
 
-/** The same numbers from 0 to 1 in every run (a linear congruential generator). */
+/** A generator of random numbers from 0 to 1, the same in every run (linear congruential). */
 function seeded(state) {
   return () => (state = (Math.imul(state, 1664525) + 1013904223) >>> 0) / 2 ** 32;
 }

@@ -12,8 +12,8 @@ import carillon.bench.report.Report;
 import carillon.bench.scenarios.BigBurst;
 import carillon.bench.scenarios.Delivery;
 import carillon.bench.scenarios.Drain;
+import carillon.bench.scenarios.Enqueue;
 import carillon.bench.scenarios.Growth;
-import carillon.bench.scenarios.HandIn;
 import carillon.bench.scenarios.Lanes;
 import carillon.bench.scenarios.Nodes;
 import carillon.bench.scenarios.OnTime;
@@ -56,33 +56,33 @@ import java.util.Optional;
 import java.util.TreeSet;
 import java.util.stream.Stream;
 
-/** Runs the scenarios one after the other and writes down what came out. */
+/** Runs the scenarios one after the other and writes the report. */
 public final class Main {
 
   private static final Path DIRECTORY = Path.of("bench/target/run").toAbsolutePath();
 
   private static final String NOTES =
       """
-      Rates of Carillon and `sql` are by the database: from the first `started_at` to the last `finished_at`. The peers
-      keep no such record: theirs are from when nothing had run to when their own tables show nothing that is due and
-      not done. Enqueue and bulk are by the sender's clock. CPU is in seconds per 10,000 tasks, of the program under
-      measurement with all its processes, and of the server, which is PostgreSQL or, for BullMQ, Redis; log and
-      statements (`pg_stat_statements`, top level) are per task. `other cores` is what programs that the benchmark has
-      not started used meanwhile: above 0.1 the row is a lower bound. One by one, 64 callers hand in at once, whatever
-      the system. Peers hand tasks in within their own process, so enqueue and bulk count that as the program's; those
-      of Carillon come over HTTP from the benchmark, which counts nowhere.
+      Rates of Carillon and `sql` come from the database: first `started_at` to last `finished_at`. The other schedulers
+      keep no such record: their rates are measured from when nothing has run until their own tables hold no task that is
+      due and unfinished. Enqueue and bulk use the sender's clock. CPU is in seconds per 10,000 tasks: of all processes of
+      the measured program, and of the server, which is PostgreSQL or, for BullMQ, Redis. WAL bytes and statements
+      (`pg_stat_statements`, top level) are per task. `other cores` is the CPU used by programs that the benchmark did not
+      start: above 0.1 the row is a lower bound. Enqueue has 64 concurrent callers for every system. The other schedulers
+      enqueue within their own process, so enqueue and bulk include that CPU; Carillon's tasks come over HTTP from the
+      benchmark, whose CPU is not counted.
 
-      Memory is what is resident, of all processes of the program: `RSS` when the scenario ends, `peak` the most that
-      each of them had since it was started. Every scenario restarts the system, so a peak is that of one scenario's
-      node with its warm-up; the target takes the highest of them. `sql` has no program: its memory is the benchmark's.
+      Memory is the resident size of all processes of the program: `RSS` at the end of the scenario, `peak` the maximum
+      since the process started. Every scenario restarts the system, so a peak covers one scenario with its warm-up; the
+      target takes the highest peak. `sql` has no program: its memory is the benchmark's.
 
-      Times are: enqueue and bulk, a call; lateness and burst, due to started, and `last` is when the last task of a
-      burst had ended; http, started to finished (`raw`: a request); pull, a claim of up to 500. JobRunr may start a
-      task early, by up to its poll interval; such a time is negative.
+      Times: enqueue and bulk, one call; lateness and burst, due to started, and `last` is the end of the last task of a
+      burst; http, started to finished (`raw`: one request); pull, one claim of up to 500. JobRunr may start a task early,
+      by up to its poll interval; such a time is negative.
 
-      `sql` is the limit: what Carillon writes on a drain, written into Carillon's own tables by a loop inside PostgreSQL,
-      no scheduler and no client. `raw` is what one cannot do without: plain INSERTs, a plain COPY, plain requests, a
-      plain producer. Peers that are slow get fewer tasks: %s.
+      `sql` is the limit: the rows that Carillon writes on a drain, written to Carillon's own tables by a loop inside
+      PostgreSQL, without a scheduler or a client. `raw` is the unavoidable part: plain INSERTs, a plain COPY, plain
+      requests, a plain producer. Slow schedulers get fewer tasks: %s.
 
       """
           .formatted(Sizes.PEERS);
@@ -115,12 +115,12 @@ public final class Main {
       System.exit(2);
       return;
     }
-    Runtime.getRuntime().addShutdownHook(new Thread(Main::endAll));
+    Runtime.getRuntime().addShutdownHook(new Thread(Main::stopDescendants));
     new Main(options, String.join(" ", "bench/run", String.join(" ", arguments)).strip()).run();
   }
 
-  /** A run that is interrupted must not leave a PostgreSQL and a peer behind. */
-  private static void endAll() {
+  /** An interrupted run must not leave PostgreSQL or a peer process behind. */
+  private static void stopDescendants() {
     ProcessHandle.current().descendants().forEach(ProcessHandle::destroy);
   }
 
@@ -139,7 +139,7 @@ public final class Main {
       facts.put("sizes", sizes.toString());
       progress.done(postgres.settings().toString());
       Systems systems = new Systems(postgres, DIRECTORY, options.server());
-      if (options.only().isEmpty() || !Options.APART.containsAll(options.only())) {
+      if (options.only().isEmpty() || !Options.SEPARATE.containsAll(options.only())) {
         measureAll(systems);
       }
       for (int count : Nodes.COUNTS) {
@@ -158,35 +158,39 @@ public final class Main {
       write(facts, postgres.settings(), plans);
     }
     if (results.hasFailed() || nodes.hasFailed() || dashboard.hasFailed()) {
-      delete(DIRECTORY.resolve("seed")); // all but the logs
+      delete(DIRECTORY.resolve("seed")); // keeps the logs
       System.err.println(
-          "Something could not be measured: see FAILED above, and the logs in " + DIRECTORY);
+          "At least one measurement failed: see FAILED above, and the logs in " + DIRECTORY);
       System.exit(1);
     }
     delete(DIRECTORY);
   }
 
   /**
-   * The systems of a scenario one after the other, or in turns where a limit or a close peer is
-   * what counts: what drifts on the machine hits all alike.
+   * Measures the systems of a scenario one after the other. Systems that are compared closely
+   * alternate instead, so that drift on the machine affects all of them equally.
    */
   private void measureAll(Systems systems) throws IOException, InterruptedException {
     Contender.Start<CarillonServer> carillon = systems::carillon;
     Contender.Start<SqlLimit> sql = systems::sql;
     Contender.Start<RawLimit> raw = systems::raw;
     List<String> peers = peers();
-    List<String> few = options.quick() ? List.of() : peers;
+    List<String> peersUnlessQuick = options.quick() ? List.of() : peers;
 
-    // Before anybody writes gigabytes: a disk that has to catch up makes all of them late.
+    // First, before gigabytes are written: a disk that is catching up delays every start.
     measure("lateness", OnTime.LATENESS, "carillon", carillon);
-    measure("lateness", OnTime.LATENESS, without(few, "lateness", NOT_ON_TIME), systems);
+    measure(
+        "lateness",
+        OnTime.LATENESS,
+        without(peersUnlessQuick, "lateness", POLLS_TOO_RARELY),
+        systems);
 
     List<Turn<?>> fast = new ArrayList<>();
     fast.add(new Turn<>("carillon", carillon, Drain.ALONE));
     fast.add(new Turn<>("sql", sql, Drain.ALONE));
     List<String> slow = new ArrayList<>(peers);
-    if (slow.remove(FASTEST)) {
-      fast.add(new Turn<>(FASTEST, () -> systems.peer(FASTEST), Drain.ALONE));
+    if (slow.remove(FASTEST_PEER)) {
+      fast.add(new Turn<>(FASTEST_PEER, () -> systems.peer(FASTEST_PEER), Drain.ALONE));
     }
     measureInTurns("drain", fast);
     measure("drain", Drain.ALONE, slow, systems);
@@ -194,24 +198,26 @@ public final class Main {
     measure("pull", new Pull(), "carillon", carillon);
 
     measure("growth", new Growth(carillon), "carillon", carillon);
-    for (String peer : without(few, "growth", TOO_SLOW_TO_GROW)) {
+    for (String peer : without(peersUnlessQuick, "growth", TOO_SLOW_FOR_GROWTH)) {
       Contender.Start<Peer> start = () -> systems.peer(peer);
       measure("growth", new Growth(start), peer, start);
     }
     measure("snapshot", Drain.SNAPSHOT, "carillon", carillon);
-    measure("snapshot", Drain.SNAPSHOT, without(few, "snapshot", NO_SNAPSHOT), systems);
+    measure(
+        "snapshot", Drain.SNAPSHOT, without(peersUnlessQuick, "snapshot", NO_SNAPSHOT), systems);
 
-    measure("enqueue", HandIn.ONE_BY_ONE, "carillon", carillon);
+    measure("enqueue", Enqueue.ONE_BY_ONE, "carillon", carillon);
     if (!options.quick()) {
-      measure("enqueue", HandIn.ONE_BY_ONE, "raw", raw);
+      measure("enqueue", Enqueue.ONE_BY_ONE, "raw", raw);
     }
-    measure("enqueue", HandIn.ONE_BY_ONE, few, systems);
-    measure("bulk", HandIn.IN_BULK, "carillon", carillon);
-    measure("bulk", HandIn.IN_BULK, "raw", raw);
-    measure("bulk", HandIn.IN_BULK, few, systems);
+    measure("enqueue", Enqueue.ONE_BY_ONE, peersUnlessQuick, systems);
+    measure("bulk", Enqueue.IN_BULK, "carillon", carillon);
+    measure("bulk", Enqueue.IN_BULK, "raw", raw);
+    measure("bulk", Enqueue.IN_BULK, peersUnlessQuick, systems);
 
     measure("burst", OnTime.BURST, "carillon", carillon);
-    measure("burst", OnTime.BURST, without(few, "burst", TOO_SLOW_FOR_A_BURST), systems);
+    measure(
+        "burst", OnTime.BURST, without(peersUnlessQuick, "burst", TOO_SLOW_FOR_A_BURST), systems);
     measure(BigBurst.NAME, new BigBurst(results), "carillon", carillon);
 
     try (Receiver receiver = Receiver.start()) {
@@ -258,14 +264,14 @@ public final class Main {
     }
   }
 
-  /** The peer that a drain is compared with. */
-  private static final String FASTEST = "graphile-worker";
+  /** The peer that alternates with Carillon in a drain. */
+  private static final String FASTEST_PEER = "graphile-worker";
 
-  private static final Map<String, String> TOO_SLOW_TO_GROW =
+  private static final Map<String, String> TOO_SLOW_FOR_GROWTH =
       Map.of(
-          "pg-boss", "would take too long; it fell to four tenths of its rate when tried",
+          "pg-boss", "would take too long; in a trial its rate fell to four tenths",
           "jobrunr", "would take too long",
-          "quartz", "would take too long; it fell to a ninth of its rate when tried",
+          "quartz", "would take too long; in a trial its rate fell to a ninth",
           "bullmq", "would take too long; its queue is in memory");
 
   private static final Map<String, String> NO_SNAPSHOT =
@@ -276,18 +282,19 @@ public final class Main {
 
   private static final Map<String, String> TOO_SLOW_FOR_A_BURST =
       Map.of(
-          "jobrunr", "looks every five seconds at most, and would take long at its rate",
+          "jobrunr", "polls every five seconds at most, and would take minutes at its rate",
           "quartz", "would take minutes at its rate");
 
-  private static final Map<String, String> NOT_ON_TIME =
-      Map.of("jobrunr", "looks every five seconds at most");
+  private static final Map<String, String> POLLS_TOO_RARELY =
+      Map.of("jobrunr", "polls every five seconds at most");
 
-  /** The systems that can run here; the others are printed with the reason. */
+  /** Returns the peers that can run on this machine; prints why the others cannot. */
   private List<String> peers() throws IOException, InterruptedException {
     if (options.quick()) {
-      System.err.println("Of the peers only db-scheduler's drain: make bench has them all.");
+      System.err.println(
+          "Other schedulers: only db-scheduler's drain. `make bench` runs all of them.");
       if (options.only().isEmpty()) {
-        System.err.println("Left out: " + String.join(", ", new TreeSet<>(Options.LONG)));
+        System.err.println("Skipped: " + String.join(", ", new TreeSet<>(Options.LONG)));
       }
       return List.of("db-scheduler");
     }
@@ -295,7 +302,7 @@ public final class Main {
     for (String peer : Systems.PEERS) {
       if (options.systems().isEmpty() || options.systems().contains(peer)) {
         progress.title(peer);
-        progress.step("is it there?");
+        progress.step("checking availability");
         Optional<String> missing = Systems.missing(peer);
         if (missing.isPresent()) {
           progress.done("NOT RUN: " + missing.get());
@@ -308,15 +315,15 @@ public final class Main {
     return peers;
   }
 
-  /** Prints why a system was left out. */
-  private List<String> without(List<String> peers, String scenario, Map<String, String> leftOut) {
+  /** Removes the excluded peers and records the reason for each in the results. */
+  private List<String> without(List<String> peers, String scenario, Map<String, String> excluded) {
     List<String> rest = new ArrayList<>(peers);
     for (String peer : peers) {
-      String why = leftOut.get(peer);
+      String why = excluded.get(peer);
       if (why != null) {
         rest.remove(peer);
         if (options.wants(scenario, peer)) {
-          results.leftOut(scenario, peer, why);
+          results.skipped(scenario, peer, why);
         }
       }
     }
@@ -337,7 +344,7 @@ public final class Main {
     measure(results, scenario, what, system, start);
   }
 
-  /** What goes wrong here is written down and does not end the run. */
+  /** A failure is recorded in the results and does not stop the run. */
   private <C extends Contender> void measure(
       Results into,
       String scenario,
@@ -355,20 +362,23 @@ public final class Main {
       Figures figures = what.run(contender, stage(system));
       into.add(scenario, system, figures);
       progress.done(summary(figures));
-      tellStatements(contender.store());
+      printStatements(contender.store());
     } catch (IOException | SQLException | RuntimeException e) {
       into.failed(scenario, system, String.valueOf(e.getMessage()));
       progress.done("FAILED: " + e);
     }
   }
 
-  private void tellStatements(Store store) throws SQLException {
+  private void printStatements(Store store) throws SQLException {
     if (options.statements() && store instanceof Database database) {
       System.out.println(database.topStatements());
     }
   }
 
-  /** The rounds of all that are wanted, one of each and then again; who fails is out. */
+  /**
+   * Runs one round of each wanted system in turn, then the next round; a system that fails is
+   * dropped.
+   */
   private void measureInTurns(String scenario, List<Turn<?>> all) throws InterruptedException {
     List<Turn<?>> turns = new ArrayList<>(all);
     turns.removeIf(turn -> !options.wants(scenario, turn.system()));
@@ -381,9 +391,9 @@ public final class Main {
           scenario,
           turns,
           turn -> {
-            results.add(scenario, turn.system(), turn.middle());
-            progress.done(summary(turn.middle()));
-            tellStatements(turn.store());
+            results.add(scenario, turn.system(), turn.median());
+            progress.done(summary(turn.median()));
+            printStatements(turn.store());
           });
     } finally {
       each(scenario, new ArrayList<>(all), Turn::close);

@@ -13,13 +13,13 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the command line asks for.
+ * The options of the command line.
  *
- * @param only scenarios to run; empty means all but those {@link #APART} and, if quick, {@link
+ * @param only scenarios to run; empty means all except {@link #SEPARATE} and, if quick, {@link
  *     #LONG}
  * @param systems to measure; empty means all
- * @param statements print where PostgreSQL's time went, after each scenario
- * @param server more options for {@code ./carillon server}
+ * @param statements whether to print the most expensive statements after each scenario
+ * @param server additional options for {@code ./carillon server}
  * @param out where results go
  */
 record Options(
@@ -48,8 +48,8 @@ record Options(
           Nodes.NAME,
           Dashboard.NAME);
 
-  /** Run only if named with --only; each has a page of its own. */
-  static final Set<String> APART = Set.of(Nodes.NAME, Dashboard.NAME);
+  /** Run only if named with --only; each has its own page. */
+  static final Set<String> SEPARATE = Set.of(Nodes.NAME, Dashboard.NAME);
 
   /** Left out of a quick run unless named with --only. */
   static final Set<String> LONG = Set.of(BigBurst.NAME, Publishing.NAME, "rabbitmq");
@@ -61,9 +61,9 @@ record Options(
       """
       bench/run [--quick] [--only drain,http] [--systems carillon,sql] [--statements]
                 [--server "--concurrency 4096"] [--out DIR]
-      Results of everything, and those of nodes or dashboard alone, go to bench/results, others to
+      The results of a full run, and of nodes or dashboard alone, go to bench/results, all others to
       bench/target/results. The scenarios nodes and dashboard run only if named; their pages are
-      nodes.md and dashboard.md. A quick run leaves out %s unless asked.
+      nodes.md and dashboard.md. A quick run skips %s unless named with --only.
       Scenarios: %s
       Systems: %s
       """
@@ -91,12 +91,12 @@ record Options(
       }
     }
     if (out == null) {
-      boolean whole =
+      boolean isFull =
           !quick
-              && (only.isEmpty() || (only.size() == 1 && APART.containsAll(only)))
+              && (only.isEmpty() || (only.size() == 1 && SEPARATE.containsAll(only)))
               && systems.isEmpty()
               && server.isEmpty();
-      out = Path.of(whole ? "bench/results" : "bench/target/results");
+      out = Path.of(isFull ? "bench/results" : "bench/target/results");
     }
     return new Options(quick, only, systems, statements, server, out);
   }
@@ -105,7 +105,7 @@ record Options(
     Set<String> names = Set.of(list.split(",", -1));
     for (String name : names) {
       if (!known.contains(name)) {
-        throw new IllegalArgumentException("there is no " + name + ", only " + known);
+        throw new IllegalArgumentException("unknown name " + name + "; known: " + known);
       }
     }
     return names;
@@ -119,11 +119,11 @@ record Options(
   }
 
   boolean wants(String scenario, String system) {
-    return (only.isEmpty() ? isUsual(scenario) : only.contains(scenario))
+    return (only.isEmpty() ? runsByDefault(scenario) : only.contains(scenario))
         && (systems.isEmpty() || systems.contains(system));
   }
 
-  private boolean isUsual(String scenario) {
-    return !APART.contains(scenario) && !(quick && LONG.contains(scenario));
+  private boolean runsByDefault(String scenario) {
+    return !SEPARATE.contains(scenario) && !(quick && LONG.contains(scenario));
   }
 }

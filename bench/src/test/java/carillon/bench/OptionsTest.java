@@ -11,21 +11,21 @@ import org.junit.jupiter.params.provider.ValueSource;
 class OptionsTest {
 
   @Test
-  void only_a_whole_run_replaces_the_results_that_are_kept() {
+  void a_full_run_replaces_the_committed_results() {
     assertThat(Options.parse().out()).isEqualTo(Path.of("bench/results"));
   }
 
   @ParameterizedTest
   @ValueSource(
       strings = {"--quick", "--only drain", "--systems carillon,sql", "--server --concurrency=1"})
-  void less_than_everything_goes_elsewhere(String line) {
+  void a_partial_run_does_not_replace_the_committed_results(String line) {
     Options options = Options.parse(line.split(" ", -1));
 
     assertThat(options.out()).isEqualTo(Path.of("bench/target/results"));
   }
 
   @Test
-  void a_run_may_be_limited_to_some_systems_and_scenarios() {
+  void a_run_can_be_limited_to_some_systems_and_scenarios() {
     Options options = Options.parse("--only", "drain,bulk", "--systems", "carillon");
 
     assertThat(options.wants("drain", "carillon")).isTrue();
@@ -35,7 +35,7 @@ class OptionsTest {
   }
 
   @Test
-  void many_nodes_are_measured_only_on_request_and_kept_on_a_page_of_their_own() {
+  void nodes_are_measured_only_on_request_and_have_their_own_page() {
     Options options = Options.parse("--only", "nodes");
 
     assertThat(options.wants("nodes", "carillon-8")).isTrue();
@@ -47,7 +47,7 @@ class OptionsTest {
   }
 
   @Test
-  void the_dashboard_is_measured_only_on_request_and_kept_on_a_page_of_its_own() {
+  void the_dashboard_is_measured_only_on_request_and_has_its_own_page() {
     Options options = Options.parse("--only", "dashboard");
 
     assertThat(options.wants("dashboard", "carillon")).isTrue();
@@ -59,18 +59,19 @@ class OptionsTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"burst-500k", "kafka", "rabbitmq"})
-  void what_takes_long_is_no_part_of_a_quick_run_unless_it_is_named(String scenario) {
+  void a_quick_run_skips_long_scenarios_unless_named(String scenario) {
     assertThat(Options.parse().wants(scenario, "carillon")).isTrue();
     assertThat(Options.parse("--quick").wants(scenario, "carillon")).isFalse();
     assertThat(Options.parse("--quick", "--only", scenario).wants(scenario, "carillon")).isTrue();
   }
 
   @Test
-  void what_is_unknown_or_lacks_a_value_is_refused() {
+  void unknown_options_and_missing_values_are_rejected() {
     assertThatThrownBy(() -> Options.parse("--fast")).hasMessage("unknown option --fast");
     assertThatThrownBy(() -> Options.parse("--only")).hasMessage("--only needs a value");
     assertThatThrownBy(() -> Options.parse("--only", "drain,drian"))
-        .hasMessageStartingWith("there is no drian, only [lateness, drain, ");
-    assertThatThrownBy(() -> Options.parse("--systems", "cron")).hasMessageContaining("no cron");
+        .hasMessageStartingWith("unknown name drian; known: [lateness, drain, ");
+    assertThatThrownBy(() -> Options.parse("--systems", "cron"))
+        .hasMessageContaining("unknown name cron");
   }
 }

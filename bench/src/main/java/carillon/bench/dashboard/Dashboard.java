@@ -21,26 +21,26 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * The dashboard next to millions of tasks: how long each request of its pages takes first, and what
- * do many open tabs cost the database?
+ * The dashboard next to millions of tasks: how long each request of its pages takes, and what many
+ * open tabs cost the database.
  */
 public final class Dashboard implements Scenario<CarillonServer> {
 
   public static final String NAME = "dashboard";
 
-  /** Milliseconds that no request may take. */
-  static final double MOST_MILLIS = 200;
+  /** Every request must take less than this many milliseconds. */
+  static final double MAX_MILLIS = 200;
 
-  /** What all streams may cost the database, in per cent of a core. */
-  static final double MOST_OF_A_CORE = 2;
+  /** Maximum cost of all streams to the database, in per cent of a core. */
+  static final double MAX_CORE_PERCENT = 2;
 
   private static final String STREAMS = "50 open tabs";
   private static final int TABS = 50;
-  private static final int TIMES = 20;
+  private static final int REPEATS = 20;
   private static final int TASKS_PER_SECOND = 1_000;
-  private static final Duration CALM = Duration.ofSeconds(3);
+  private static final Duration SETTLE = Duration.ofSeconds(3);
 
-  /** As people look again. */
+  /** About how often a person reloads a page. */
   private static final Duration PAUSE = Duration.ofMillis(2_100);
 
   private final Results results;
@@ -58,39 +58,39 @@ public final class Dashboard implements Scenario<CarillonServer> {
   public Figures run(CarillonServer carillon, Stage stage)
       throws IOException, SQLException, InterruptedException {
     Map<String, String> examples = DashboardData.load(carillon, stage);
-    double worst = askForPages(carillon, stage, examples);
+    double worst = requestPages(carillon, stage, examples);
     stage.progress().step("explaining");
     explain(carillon, examples);
     stage.progress().step("streams without load");
     streams(carillon, stage, "idle");
     stage.progress().step("streams next to %,d tasks a second".formatted(TASKS_PER_SECOND));
     try (SteadyLoad _ = SteadyLoad.start(carillon, TASKS_PER_SECOND)) {
-      Thread.sleep(CALM);
+      Thread.sleep(SETTLE);
       streams(carillon, stage, "%,d tasks/s".formatted(TASKS_PER_SECOND));
     }
     return new Figures().with(Metric.MAX, worst).note(verdict(worst));
   }
 
   private static String verdict(double worst) {
-    return worst < MOST_MILLIS
-        ? "every request took less than %.0f ms".formatted(MOST_MILLIS)
-        : "MISSED: a request took more than %.0f ms".formatted(MOST_MILLIS);
+    return worst < MAX_MILLIS
+        ? "every request took less than %.0f ms".formatted(MAX_MILLIS)
+        : "MISSED: a request took more than %.0f ms".formatted(MAX_MILLIS);
   }
 
   /**
-   * All requests one after the other, again and again; returns the longest time. What takes long to
-   * count the server keeps longer than the pause, so of numbers only the first time is sure to be
-   * that of a look.
+   * Makes all requests one after the other, repeatedly; returns the longest time. The server caches
+   * expensive counts for longer than the pause, so for these only the first request is certain to
+   * query the database.
    */
-  private double askForPages(CarillonServer carillon, Stage stage, Map<String, String> examples)
+  private double requestPages(CarillonServer carillon, Stage stage, Map<String, String> examples)
       throws IOException, InterruptedException {
     Map<PageRequests, long[]> took = new LinkedHashMap<>();
-    PageRequests.ALL.forEach(request -> took.put(request, new long[TIMES]));
-    stage.progress().step("asking for pages");
-    for (int time = 0; time < TIMES; time++) {
-      stage.progress().at(time, TIMES);
+    PageRequests.ALL.forEach(request -> took.put(request, new long[REPEATS]));
+    stage.progress().step("requesting pages");
+    for (int time = 0; time < REPEATS; time++) {
+      stage.progress().at(time, REPEATS);
       for (PageRequests request : List.copyOf(took.keySet())) {
-        long nanos = ask(carillon, request, examples);
+        long nanos = timeRequest(carillon, request, examples);
         if (nanos < 0) {
           took.remove(request);
         } else {
@@ -114,8 +114,9 @@ public final class Dashboard implements Scenario<CarillonServer> {
     return worst;
   }
 
-  /** How long it took, or less than nothing if it was refused. */
-  private long ask(CarillonServer carillon, PageRequests request, Map<String, String> examples)
+  /** Returns the time it took in nanoseconds, or -1 if it failed. */
+  private long timeRequest(
+      CarillonServer carillon, PageRequests request, Map<String, String> examples)
       throws IOException {
     try (Wire wire = carillon.wire(null)) {
       long began = System.nanoTime();
@@ -130,41 +131,41 @@ public final class Dashboard implements Scenario<CarillonServer> {
   private void explain(CarillonServer carillon, Map<String, String> examples)
       throws IOException, SQLException, InterruptedException {
     plans.begin(carillon.store());
-    Thread.sleep(CALM); // what the node does anyway is no part of a request
-    plans.leaveOutWhatCame();
+    Thread.sleep(SETTLE); // so that background statements do not count as part of a request
+    plans.skipLogged();
     try (Wire wire = carillon.wire(null)) {
       for (PageRequests request : PageRequests.ALL) {
         try {
           wire.get(request.path(examples));
         } catch (IOException _) {
-          continue; // was reported as failed
+          continue; // already reported as failed
         }
-        plans.keep("GET " + request.path());
+        plans.record("GET " + request.path());
       }
     } finally {
       plans.end(carillon.store());
     }
   }
 
-  /** Without, with, and without again: what drifts meanwhile is no cost of the streams. */
+  /** Measures without, with, and without streams again, to cancel out drift. */
   private void streams(CarillonServer carillon, Stage stage, String load)
       throws SQLException, InterruptedException {
     Duration span = stage.sizes().watching();
-    Share before = Share.during(carillon.store(), span);
-    Share with;
+    DatabaseLoad before = DatabaseLoad.during(carillon.store(), span);
+    DatabaseLoad with;
     double events;
     try (Streams streams = Streams.open(carillon, TABS)) {
-      Thread.sleep(CALM);
+      Thread.sleep(SETTLE);
       long already = streams.events();
-      with = Share.during(carillon.store(), span);
+      with = DatabaseLoad.during(carillon.store(), span);
       events = (streams.events() - already) / (double) span.toSeconds();
       streams.check();
     } catch (IOException e) {
       results.failed(STREAMS, load, String.valueOf(e.getMessage()));
       return;
     }
-    Thread.sleep(CALM);
-    Share after = Share.during(carillon.store(), span);
+    Thread.sleep(SETTLE);
+    DatabaseLoad after = DatabaseLoad.during(carillon.store(), span);
     double without = (before.core() + after.core()) / 2;
     results.add(
         STREAMS,
@@ -182,14 +183,14 @@ public final class Dashboard implements Scenario<CarillonServer> {
   }
 
   /**
-   * What the database did.
+   * The database's work during a measurement.
    *
    * @param core CPU of all its processes, in per cent of a core
-   * @param statements a second
+   * @param statements per second
    */
-  private record Share(double core, double statements) {
+  private record DatabaseLoad(double core, double statements) {
 
-    static Share during(Database database, Duration span)
+    static DatabaseLoad during(Database database, Duration span)
         throws SQLException, InterruptedException {
       double statements = database.statements();
       double cpu = Proc.cpuOfTree(database.pid());
@@ -197,7 +198,7 @@ public final class Dashboard implements Scenario<CarillonServer> {
       Thread.sleep(span);
       double seconds = (System.nanoTime() - began) / 1e9;
       double core = (Proc.cpuOfTree(database.pid()) - cpu) * 100 / seconds;
-      return new Share(core, (database.statements() - statements) / seconds);
+      return new DatabaseLoad(core, (database.statements() - statements) / seconds);
     }
   }
 }

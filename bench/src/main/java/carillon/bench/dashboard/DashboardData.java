@@ -21,21 +21,21 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.stream.IntStream;
 
 /**
- * An installation that has been in use for weeks, written straight into its tables: of 100 tasks 70
- * have completed, 10 are dead, 3 were cancelled or have expired, one waits for a worker that does
- * not come, 16 are due in the next 20 days. Types, tenants, schedules and keys are made through the
- * API, and so are the lanes.
+ * The data of an installation that has been in use for weeks. Tasks are written directly to the
+ * tables: of 100 tasks 70 have completed, 10 are dead, 3 are cancelled or expired, one waits for a
+ * worker that never comes, and 16 are due in the next 20 days. Types, tenants, schedules, keys and
+ * lanes are created through the API.
  */
 final class DashboardData {
 
-  private static final int DAYS = 20; // back, and as many ahead
+  private static final int DAYS = 20; // in the past, and as many in the future
   private static final int LOADERS = 2;
-  private static final double EACH_PAST_DAY = 0.042;
-  private static final double EACH_DAY_AHEAD = 0.008;
+  private static final double SHARE_OF_A_PAST_DAY = 0.042;
+  private static final double SHARE_OF_A_FUTURE_DAY = 0.008;
   private static final int PUSHED = 36;
   private static final int PULLED = 4;
   private static final int TENANTS = 48;
-  private static final int TYPES_OF_TENANT = 20;
+  private static final int TYPES_PER_TENANT = 20;
   private static final int SCHEDULES = 200;
   private static final int KEYS = 200;
 
@@ -58,19 +58,19 @@ final class DashboardData {
     return List.of("push-%02d".formatted(number % PUSHED), "pull-%02d".formatted(number % PULLED));
   }
 
-  /** Makes all of it; returns what the names in {@link PageRequests} stand for. */
+  /** Creates everything; returns the values of the placeholders in {@link PageRequests}. */
   static Map<String, String> load(CarillonServer carillon, Stage stage)
       throws IOException, SQLException, InterruptedException {
     DashboardData data = new DashboardData(carillon, stage);
-    stage.progress().step("making types, tenants, schedules and keys");
-    data.makeTypes();
-    data.makeTenants();
-    data.makeSchedulesAndKeys();
+    stage.progress().step("creating types, tenants, schedules and keys");
+    data.createTypes();
+    data.createTenants();
+    data.createSchedulesAndKeys();
     data.database.execute(LANES);
     stage.progress().step("loading %,d tasks".formatted(stage.sizes().dashboard()));
     data.fillPartitions();
-    stage.progress().step("loading what else there is");
-    data.database.execute(OTHERS);
+    stage.progress().step("loading the other tables");
+    data.database.execute(OTHER_TABLES);
     data.claimSome();
     stage.progress().step("settling");
     data.database.settle();
@@ -78,12 +78,12 @@ final class DashboardData {
     return data.examples();
   }
 
-  /** The first task of a type, far ahead, makes its lane. */
-  private static String first(String type) {
+  /** The first task of a type, due far in the future, creates its lane. */
+  private static String firstTask(String type) {
     return Tasks.task(type, ",\"delay\":\"240h\"");
   }
 
-  private void makeTypes() throws IOException {
+  private void createTypes() throws IOException {
     Carillon client = carillon.client();
     List<String> pushed = IntStream.range(0, PUSHED).mapToObj("push-%02d"::formatted).toList();
     List<String> pulled = IntStream.range(0, PULLED).mapToObj("pull-%02d"::formatted).toList();
@@ -94,20 +94,23 @@ final class DashboardData {
       client.put(
           "/v1/types/" + type,
           Map.of(
-              "target", Map.of("pull", Map.of()), "leaseTimeout", "24h")); // all that is measured
+              "target",
+              Map.of("pull", Map.of()),
+              "leaseTimeout",
+              "24h")); // longer than the measurement
     }
-    carillon.submit(null, PUSHED, i -> first(pushed.get(i)));
-    carillon.submit(null, PULLED, i -> first(pulled.get(i)));
+    carillon.submit(null, PUSHED, i -> firstTask(pushed.get(i)));
+    carillon.submit(null, PULLED, i -> firstTask(pulled.get(i)));
   }
 
-  private void makeTenants() throws IOException {
+  private void createTenants() throws IOException {
     for (int i = 0; i < TENANTS; i++) {
       carillon.client().put("/v1/tenants/" + tenant(i), Map.of());
-      carillon.submit(tenant(i), TYPES_OF_TENANT, type -> first("work-%02d".formatted(type)));
+      carillon.submit(tenant(i), TYPES_PER_TENANT, type -> firstTask("work-%02d".formatted(type)));
     }
   }
 
-  private void makeSchedulesAndKeys() {
+  private void createSchedulesAndKeys() {
     for (int i = 0; i < SCHEDULES; i++) {
       carillon
           .client()
@@ -144,19 +147,19 @@ final class DashboardData {
 
   private void fillPartitions() throws IOException, InterruptedException {
     LocalDate today = LocalDate.now(ZoneOffset.UTC);
-    // Today stays empty: what becomes due during the measurement would be measured with it.
+    // Today stays empty: tasks that become due during the measurement would distort it.
     List<Day> days =
         IntStream.rangeClosed(-DAYS, DAYS)
             .filter(day -> day != 0)
             .mapToObj(day -> new Day(today.plusDays(day), day < 0))
             .toList();
-    Queue<Day> left = new ConcurrentLinkedQueue<>(days);
+    Queue<Day> remaining = new ConcurrentLinkedQueue<>(days);
     Callers.together(
         LOADERS,
         () -> {
-          for (Day day = left.poll(); day != null; day = left.poll()) {
+          for (Day day = remaining.poll(); day != null; day = remaining.poll()) {
             fill(day);
-            stage.progress().at(days.size() - left.size(), days.size());
+            stage.progress().at(days.size() - remaining.size(), days.size());
           }
           return new long[0];
         });
@@ -164,10 +167,10 @@ final class DashboardData {
 
   private void fill(Day day) throws SQLException {
     int tasks = stage.sizes().dashboard();
-    int rows = (int) (tasks * (day.isPast() ? EACH_PAST_DAY : EACH_DAY_AHEAD));
+    int rows = (int) (tasks * (day.isPast() ? SHARE_OF_A_PAST_DAY : SHARE_OF_A_FUTURE_DAY));
     String partition = day.date().format(DateTimeFormatter.BASIC_ISO_DATE);
     database.execute("SELECT carillon.create_partition('" + day.date() + "')");
-    String sql = TASKS_OF_A_DAY + (day.isPast() ? DEATHS_OF_A_DAY : "");
+    String sql = TASKS_OF_A_DAY + (day.isPast() ? DEAD_LETTERS_OF_A_DAY : "");
     database.execute(
         sql.replace("{partition}", partition)
             .replace("{day}", day.date().toString())
@@ -189,8 +192,9 @@ final class DashboardData {
       END\
       """;
 
-  // Every second one lies anywhere among the others, as if made long before it was due. Few types
-  // have most of the tasks. What is due waits for workers: the node would take all else.
+  // Every second task has a random position in the table, as if created long before it was due. A
+  // few types have most of the tasks. Due tasks wait for pull workers: the node would run any
+  // other.
   private static final String TASKS_OF_A_DAY =
       """
       INSERT INTO carillon.task_{partition} (
@@ -233,7 +237,7 @@ final class DashboardData {
        AND l.n = floor(CASE t.kind WHEN 'PUSH' THEN 36 WHEN 'PULL' THEN 4 ELSE 960 END * t.place * t.place)::int;
       """;
 
-  private static final String DEATHS_OF_A_DAY =
+  private static final String DEAD_LETTERS_OF_A_DAY =
       """
       INSERT INTO carillon.dead_letter (tenant, task, partition, type, died_at, error, failure, status, key, kept_from)
       SELECT t.tenant, t.id, t.partition, l.type, t.finished_at, t.error, t.failure, t.status, t.key, t.finished_at
@@ -264,7 +268,7 @@ final class DashboardData {
       ON CONFLICT DO NOTHING;
       """;
 
-  private static final String OTHERS =
+  private static final String OTHER_TABLES =
       """
       INSERT INTO carillon.audit (tenant, at, who, action, subject, detail)
       SELECT 1, now() - n * interval '1 minute', 'key:bench', 'task.cancel', 'task/' || n, '{}'::jsonb
@@ -293,7 +297,7 @@ final class DashboardData {
       ON CONFLICT DO NOTHING;
       """;
 
-  /** Something runs: a worker has claimed it and is not heard of again. */
+  /** Gives the dashboard running tasks: claims some as a worker that never reports back. */
   private void claimSome() throws IOException {
     try (Wire wire = carillon.wire(null)) {
       wire.post(

@@ -4,10 +4,10 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * What each page of the dashboard asks for first, and the searches that people make there. Names in
- * braces stand for something that {@link DashboardData} has made.
+ * A request that a page of the dashboard makes first, or a search that people do there. Names in
+ * braces are placeholders for rows that {@link DashboardData} has created.
  *
- * @param page as the navigation calls it
+ * @param page its name in the navigation
  * @param path with its query
  */
 record PageRequests(String page, String path) {

@@ -8,7 +8,7 @@ import java.time.Duration;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** Creates tasks that are due at once, at a fixed rate, until it is closed. */
+/** Creates immediately due tasks at a fixed rate until it is closed. */
 final class SteadyLoad implements AutoCloseable {
 
   private static final int STEPS_PER_SECOND = 10;
@@ -40,7 +40,7 @@ final class SteadyLoad implements AutoCloseable {
     } catch (InterruptedException _) {
       Thread.currentThread().interrupt();
     } catch (IOException e) {
-      failure = e; // for who ends it
+      failure = e; // thrown by close()
     }
   }
 
@@ -54,7 +54,7 @@ final class SteadyLoad implements AutoCloseable {
     }
     wire.close();
     if (failure != null) {
-      throw new IOException("the load ended early", failure);
+      throw new IOException("the load stopped early", failure);
     }
   }
 }

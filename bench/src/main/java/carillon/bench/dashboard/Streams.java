@@ -23,8 +23,9 @@ final class Streams implements AutoCloseable {
   private final AtomicInteger ended = new AtomicInteger();
 
   /**
-   * Half of them of the tenant that has most tasks, every second of these limited to some of its
-   * types; the others each of another tenant. Each has a key of its own, as tabs of people have.
+   * Opens half of the streams for the tenant with the most tasks, every second of these limited to
+   * some of its types, and each of the others for a different tenant. Each stream has its own API
+   * key.
    */
   static Streams open(CarillonServer carillon, int tabs) throws IOException {
     Streams streams = new Streams();
@@ -52,8 +53,8 @@ final class Streams implements AutoCloseable {
             : Map.of("name", name, "role", "producer", "types", DashboardData.types(tab)));
   }
 
-  private static String key(Carillon client, Map<String, ?> asked) {
-    return client.post("/v1/keys", asked).path("key").asString();
+  private static String key(Carillon client, Map<String, ?> request) {
+    return client.post("/v1/keys", request).path("key").asString();
   }
 
   private void open(Wire wire) throws IOException {
@@ -71,17 +72,17 @@ final class Streams implements AutoCloseable {
         }
       }
     } catch (IOException _) {
-      // closed, by us or by the server: counted below
+      // closed by us or by the server; counted below
     }
     ended.incrementAndGet();
   }
 
-  /** That all have come so far. */
+  /** Returns the number of events received so far on all streams. */
   long events() {
     return events.sum();
   }
 
-  /** A stream that has ended costs nothing, and so proves nothing. */
+  /** Fails if a stream has ended: it costs nothing, so the measurement would be invalid. */
   void check() throws IOException {
     if (ended.get() > 0 || events.sum() < wires.size()) {
       throw new IOException(

@@ -7,13 +7,13 @@ import java.util.Map;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/** What one scenario measured of one system. */
+/** The figures of one system in one scenario. */
 public final class Figures {
 
   private final Map<Metric, Double> values = new EnumMap<>(Metric.class);
   private @Nullable String note;
 
-  /** A value that is no number was not measured. */
+  /** Ignores NaN, which means not measured. */
   public Figures with(Metric metric, double value) {
     if (!Double.isNaN(value)) {
       values.put(metric, value);
@@ -27,7 +27,7 @@ public final class Figures {
         .with(Metric.MAX, times.max());
   }
 
-  /** Says what a number cannot. */
+  /** Adds a remark that the report prints below the table. */
   public Figures note(String text) {
     note = text;
     return this;
@@ -37,18 +37,18 @@ public final class Figures {
     return note;
   }
 
-  /** Null where it was not measured. */
+  /** Null if it was not measured. */
   public @Nullable Double get(Metric metric) {
     return values.get(metric);
   }
 
-  /** Of what every measurement of its kind has. */
+  /** For a metric that every measurement of this kind has. */
   public double required(Metric metric) {
     return requireNonNull(get(metric), metric.key);
   }
 
-  /** The highest that any of them has. */
-  public static double most(Metric metric, Figures... all) {
+  /** The highest value of the metric. */
+  public static double max(Metric metric, Figures... all) {
     return Stream.of(all).mapToDouble(each -> each.required(metric)).max().orElseThrow();
   }
 

@@ -1,7 +1,8 @@
 package carillon.bench.figures;
 
 /**
- * What is measured: its name in the JSON, its heading in the table, and how many decimals count.
+ * A measured quantity: its key in the JSON, its heading in the tables, and how many decimals are
+ * shown.
  */
 public enum Metric {
   RATE("rate", "tasks/s", 0),

@@ -2,7 +2,7 @@ package carillon.bench.figures;
 
 import java.util.Arrays;
 
-/** Exact percentiles of times, in milliseconds: every one is kept and sorted. */
+/** Exact percentiles of times, in milliseconds, from all values sorted. */
 public final class Percentiles {
 
   private final double[] sorted;
@@ -24,7 +24,7 @@ public final class Percentiles {
     return ofMillis(Arrays.stream(nanos).mapToDouble(n -> n / 1e6).toArray());
   }
 
-  /** The smallest value that is not below the given share of all values. */
+  /** The smallest value that at least the given percentage of all values do not exceed. */
   public double at(double percent) {
     int rank = (int) Math.ceil(percent / 100 * sorted.length);
     return sorted[Math.clamp(rank - 1, 0, sorted.length - 1)];

@@ -6,12 +6,12 @@ import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a run measured: the figures of each system in each scenario, in the order measured, and what
- * is to be said about them.
+ * The results of a run: the figures of each system in each scenario, in the order measured, and
+ * remarks about them.
  */
 public final class Results {
 
-  /** Cores that everything else may use before a row is only a lower bound. */
+  /** If other programs use more cores than this, a row is only a lower bound. */
   private static final double DISTURBED = 0.1;
 
   private final Map<String, Map<String, Figures>> all = new LinkedHashMap<>();
@@ -20,7 +20,7 @@ public final class Results {
   private final Map<String, String> missing = new LinkedHashMap<>();
   private boolean hasFailed;
 
-  /** Names one scenario of one system. */
+  /** Identifies the result of one system in one scenario. */
   public record Row(String scenario, String system) {}
 
   public void add(String scenario, String system, Figures figures) {
@@ -30,16 +30,16 @@ public final class Results {
     }
   }
 
-  /** Something that was to be measured could not be. */
+  /** Records a measurement that failed. */
   public void failed(String scenario, String system, String why) {
     hasFailed = true;
     all.computeIfAbsent(scenario, _ -> new LinkedHashMap<>()).put(system, new Figures());
     remarks.put(new Row(scenario, system), "FAILED: " + why);
   }
 
-  /** Something is not measured, for a reason. */
-  public void leftOut(String scenario, String system, String why) {
-    remarks.put(new Row(scenario, system), "left out: " + why);
+  /** Records a measurement that was skipped on purpose. */
+  public void skipped(String scenario, String system, String why) {
+    remarks.put(new Row(scenario, system), "skipped: " + why);
   }
 
   public void settings(String system, String text) {
@@ -62,7 +62,7 @@ public final class Results {
     return all;
   }
 
-  /** A system cannot be measured here at all. */
+  /** Records a system that cannot run on this machine. */
   public void missing(String system, String why) {
     missing.put(system, why);
   }
@@ -71,19 +71,18 @@ public final class Results {
     return missing;
   }
 
-  /** Null where it was not measured. */
+  /** Null if it was not measured. */
   public @Nullable Double get(String scenario, String system, Metric metric) {
     Figures figures = all.getOrDefault(scenario, Map.of()).get(system);
     return figures == null ? null : figures.get(metric);
   }
 
-  /** Whether other programs had so much of the machine meanwhile that a row proves nothing. */
+  /** Whether other programs used too much CPU during the measurement for it to be conclusive. */
   public boolean isDisturbed(String scenario, String system) {
     Double other = get(scenario, system, Metric.OTHER);
     return other != null && other > DISTURBED;
   }
 
-  /** Every row: what was measured, and its figures. */
   public void forEach(BiConsumer<Row, Figures> action) {
     all.forEach(
         (scenario, systems) ->

@@ -1,4 +1,4 @@
-/** What a run measured: metrics, percentiles and results. */
+/** Metrics, percentiles and the results of a run. */
 @NullMarked
 package carillon.bench.figures;
 

@@ -15,12 +15,12 @@ import java.util.function.BooleanSupplier;
 import java.util.stream.IntStream;
 import java.util.stream.LongStream;
 
-/** Does the same many times on many threads, and how long that took. */
+/** Makes many calls on many threads and measures how long they take. */
 final class Calls {
 
   private Calls() {}
 
-  /** One caller's own way to call, such as over a connection of its own. */
+  /** One concurrent caller, for example with its own connection. */
   interface Caller extends AutoCloseable {
     void call() throws Exception;
 
@@ -28,12 +28,12 @@ final class Calls {
     default void close() throws SQLException {}
   }
 
-  /** A part of what is to be done. */
-  interface Part<T> {
-    void send(List<T> part) throws Exception;
+  /** Sends one batch. */
+  interface Batch<T> {
+    void send(List<T> batch) throws Exception;
   }
 
-  /** Calls from several threads for a given time and returns the reply of the protocol. */
+  /** Calls from several threads for a given time and returns the response for the protocol. */
   static Map<String, ?> during(Duration duration, int callers, Callable<? extends Caller> caller)
       throws Exception {
     long end = System.nanoTime() + duration.toNanos();
@@ -42,7 +42,7 @@ final class Calls {
     }
   }
 
-  /** Makes a number of calls from several virtual threads. */
+  /** Makes a fixed number of calls from several virtual threads. */
   static Map<String, ?> times(int calls, int callers, Callable<? extends Caller> caller)
       throws Exception {
     AtomicInteger left = new AtomicInteger(calls);
@@ -55,14 +55,14 @@ final class Calls {
       ExecutorService threads,
       int callers,
       Callable<? extends Caller> newCaller,
-      BooleanSupplier another)
+      BooleanSupplier hasMore)
       throws Exception {
     long began = System.nanoTime();
     Callable<long[]> work =
         () -> {
           LongStream.Builder took = LongStream.builder();
           try (Caller caller = newCaller.call()) {
-            for (long now = System.nanoTime(); another.getAsBoolean(); ) {
+            for (long now = System.nanoTime(); hasMore.getAsBoolean(); ) {
               caller.call();
               long then = System.nanoTime();
               took.add(then - now);
@@ -82,18 +82,18 @@ final class Calls {
   }
 
   /** Sends everything in batches from several threads. */
-  static <T> void inParts(List<T> all, int size, int threads, Part<T> part) throws Exception {
-    List<Callable<Void>> parts = new ArrayList<>();
+  static <T> void inBatches(List<T> all, int size, int threads, Batch<T> batch) throws Exception {
+    List<Callable<Void>> batches = new ArrayList<>();
     for (int from = 0; from < all.size(); from += size) {
       List<T> some = all.subList(from, Math.min(from + size, all.size()));
-      parts.add(
+      batches.add(
           () -> {
-            part.send(some);
+            batch.send(some);
             return null;
           });
     }
     try (ExecutorService pool = Executors.newFixedThreadPool(threads)) {
-      results(pool, parts);
+      results(pool, batches);
     }
   }
 
@@ -106,7 +106,7 @@ final class Calls {
     return results;
   }
 
-  /** The 50th, the 99th and the last of sorted values. */
+  /** The p50, the p99 and the maximum of sorted values. */
   static double[] percentiles(double[] sorted) {
     if (sorted.length == 0) {
       throw new IllegalStateException("nothing has run");

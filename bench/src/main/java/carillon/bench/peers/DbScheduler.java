@@ -30,7 +30,7 @@ final class DbScheduler implements Library {
   private static final Duration POLL = Duration.ofMillis(100);
   private static final Duration POLL_ON_TIME = Duration.ofMillis(10);
 
-  /** The columns and indexes that its documentation asks for; without priorities, which are off. */
+  /** The table from its documentation; without the priority index, as priorities are off. */
   private static final String TABLE =
       """
       CREATE TABLE scheduled_tasks (
@@ -125,7 +125,7 @@ final class DbScheduler implements Library {
   }
 
   @Override
-  public void rest() {
+  public void stop() {
     if (scheduler != null) {
       scheduler.stop();
       scheduler = null;
@@ -145,7 +145,7 @@ final class DbScheduler implements Library {
   }
 
   /**
-   * A batch of one: its other calls look first whether the job is there, and take twice as long.
+   * Uses a batch of one: the other calls check first whether the job exists and take twice as long.
    */
   @Override
   public void enqueue(Instant due) {
@@ -154,7 +154,7 @@ final class DbScheduler implements Library {
 
   @Override
   public void enqueueAll(List<Instant> due) throws Exception {
-    Calls.inParts(due, BATCH, BATCH_THREADS, part -> client.scheduleBatch(jobs(part)));
+    Calls.inBatches(due, BATCH, BATCH_THREADS, part -> client.scheduleBatch(jobs(part)));
   }
 
   private List<SchedulableInstance<?>> jobs(List<Instant> due) {
@@ -170,6 +170,6 @@ final class DbScheduler implements Library {
 
   @Override
   public void close() {
-    rest();
+    stop();
   }
 }

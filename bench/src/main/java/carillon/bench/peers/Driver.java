@@ -13,11 +13,11 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import tools.jackson.databind.JsonNode;
 
-/** Drives a library as the benchmark says. */
+/** Runs a library and executes the commands of the benchmark. */
 public final class Driver {
 
-  private static final Duration FAR = Duration.ofHours(1);
-  private static final int CONNECTIONS = 64; // one for each who hands in one by one
+  private static final Duration FAR_FUTURE = Duration.ofHours(1);
+  private static final int CONNECTIONS = 64; // one for each concurrent caller of enqueue
   private static final Pattern JAR = Pattern.compile("-([0-9][^/]*)\\.jar$");
 
   private final Library library;
@@ -36,7 +36,7 @@ public final class Driver {
       protocol.serve(
           version(library.libraryClass()), library.settings(), new Driver(library, runs)::handle);
     }
-    System.exit(0); // whatever threads a library has left behind
+    System.exit(0); // libraries may leave non-daemon threads
   }
 
   private static Library library(String name, HikariDataSource database, Runs runs)
@@ -46,11 +46,11 @@ public final class Driver {
       case "db-scheduler" -> new DbScheduler(database, payload, runs);
       case "jobrunr" -> new JobRunrLibrary(database, payload, runs);
       case "quartz" -> new QuartzLibrary(database, payload, runs);
-      default -> throw new IllegalArgumentException("no such library: " + name);
+      default -> throw new IllegalArgumentException("unknown library: " + name);
     };
   }
 
-  /** The file it was loaded from is the one source that all libraries have in common. */
+  /** Read from the name of the JAR, the only place that all libraries have their version in. */
   private static String version(Class<?> type) {
     Matcher jar = JAR.matcher(type.getProtectionDomain().getCodeSource().getLocation().toString());
     return jar.find() ? jar.group(1) : "?";
@@ -75,7 +75,7 @@ public final class Driver {
       case "load" -> library.load(tasks);
       case "future" -> library.loadFuture(tasks);
       case "work" -> library.work(command.path("for").asString().equals("onTime"));
-      case "rest" -> library.rest();
+      case "stop" -> library.stop();
       case "finished" -> {
         return Map.of("finished", runs.finished());
       }
@@ -83,14 +83,14 @@ public final class Driver {
         return Map.of("left", library.left());
       }
       case "enqueue" -> {
-        Calls.Caller caller = () -> library.enqueue(Instant.now().plus(FAR));
+        Calls.Caller caller = () -> library.enqueue(Instant.now().plus(FAR_FUTURE));
         return Calls.during(
             Duration.ofMillis((long) (command.path("seconds").asDouble() * 1000)),
             command.path("callers").asInt(),
             () -> caller);
       }
       case "bulk" -> {
-        List<Instant> due = Collections.nCopies(tasks, Instant.now().plus(FAR));
+        List<Instant> due = Collections.nCopies(tasks, Instant.now().plus(FAR_FUTURE));
         long began = System.nanoTime();
         library.enqueueAll(due);
         return Map.of("seconds", (System.nanoTime() - began) / 1e9);
@@ -110,12 +110,12 @@ public final class Driver {
             "last",
             runs.lastMillis());
       }
-      default -> throw new IllegalArgumentException("no such command: " + command);
+      default -> throw new IllegalArgumentException("unknown command: " + command);
     }
     return Protocol.OK;
   }
 
-  /** To the millisecond, which is what all of them keep. */
+  /** In whole milliseconds, the precision that all libraries store. */
   private static List<Instant> spread(Instant from, long windowMillis, int jobs) {
     Random random = new Random(42);
     List<Instant> due = new ArrayList<>(jobs);

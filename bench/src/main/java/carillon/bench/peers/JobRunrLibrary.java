@@ -27,7 +27,7 @@ final class JobRunrLibrary implements Library {
   private static final int BATCH = 2_000;
   private static final int BATCH_THREADS = 2;
 
-  /** It accepts no less. */
+  /** The minimum it accepts. */
   private static final Duration POLL = Duration.ofSeconds(5);
 
   private final DataSource database;
@@ -41,7 +41,7 @@ final class JobRunrLibrary implements Library {
   /**
    * A job.
    *
-   * @param dueMillis when it is due; 0 if it never mattered
+   * @param dueMillis when it is due; 0 if the start delay is not measured
    */
   public record Request(long dueMillis, String payload) implements JobRequest {
     @Override
@@ -50,7 +50,7 @@ final class JobRunrLibrary implements Library {
     }
   }
 
-  /** What runs a job. */
+  /** Counts the runs of jobs. */
   public static final class Handler implements JobRequestHandler<Request> {
 
     private final Runs runs;
@@ -88,7 +88,7 @@ final class JobRunrLibrary implements Library {
 
   @Override
   public String settings() {
-    return "workers %d, poll %d s (the least it takes), in bulk %,d on %d threads, reWriteBatchedInserts, Jackson 3"
+    return "workers %d, poll %d s (its minimum), in bulk %,d on %d threads, reWriteBatchedInserts, Jackson 3"
         .formatted(WORKERS, POLL.toSeconds(), BATCH, BATCH_THREADS);
   }
 
@@ -105,7 +105,7 @@ final class JobRunrLibrary implements Library {
     copy(first, jobs - 1, "scheduledat + n * (interval '30 days' / " + jobs + ")");
   }
 
-  /** A job's id stands in its JSON as well. */
+  /** A job's id is in its JSON as well, so it is replaced there too. */
   private void copy(UUID job, int copies, String scheduled) throws SQLException {
     String same = Sql.columns(database, "jobrunr_jobs", "id", "jobasjson", "scheduledat");
     Sql.execute(
@@ -134,7 +134,7 @@ final class JobRunrLibrary implements Library {
   }
 
   @Override
-  public void rest() {
+  public void stop() {
     if (server != null) {
       server.stop();
       server = null;
@@ -161,7 +161,7 @@ final class JobRunrLibrary implements Library {
 
   @Override
   public void enqueueAll(List<Instant> due) throws Exception {
-    Calls.inParts(
+    Calls.inBatches(
         due, BATCH, BATCH_THREADS, part -> scheduler.create(part.stream().map(this::job)));
   }
 
@@ -173,7 +173,7 @@ final class JobRunrLibrary implements Library {
 
   @Override
   public void close() {
-    rest();
+    stop();
     storage.close();
   }
 }

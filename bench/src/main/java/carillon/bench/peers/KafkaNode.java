@@ -9,12 +9,12 @@ import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.utils.Time;
 import org.apache.kafka.metadata.storage.Formatter;
 
-/** One Kafka broker with default settings, which makes topics by itself; ends with its input. */
+/** One Kafka broker with default settings, including automatic topics; stops at end of input. */
 public final class KafkaNode {
 
   private KafkaNode() {}
 
-  /** Takes a directory, and two free ports. */
+  /** Arguments: a directory and two free ports. */
   public static void main(String... arguments) throws Exception {
     Path directory = Path.of(arguments[0]);
     String broker = "127.0.0.1:" + arguments[1];
@@ -43,7 +43,7 @@ public final class KafkaNode {
     new KafkaRaftServer(KafkaConfig.fromProps(settings, false), Time.SYSTEM).startup();
     System.out.println("up");
     while (System.in.read() >= 0) {
-      // nobody says anything
+      // wait for end of input
     }
     Runtime.getRuntime().halt(0);
   }

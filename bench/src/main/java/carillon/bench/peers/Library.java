@@ -3,38 +3,38 @@ package carillon.bench.peers;
 import java.time.Instant;
 import java.util.List;
 
-/** A scheduler as a library, on a database of its own. Its jobs do nothing but count. */
+/** A scheduler library with its own database. Its jobs do nothing but count. */
 interface Library extends AutoCloseable {
 
-  /** Any class of the library itself, which tells its version. */
+  /** Any class of the library, whose JAR has the version. */
   Class<?> libraryClass();
 
-  /** What was tuned, in one line. */
+  /** The tuned settings, in one line. */
   String settings();
 
-  /** Puts due jobs into its tables, as rows of its own form. */
+  /** Inserts due jobs into its tables, in its own row format. */
   void load(int jobs) throws Exception;
 
-  /** The same with jobs due in the next 30 days. */
+  /** Inserts jobs due in the next 30 days into its tables. */
   void loadFuture(int jobs) throws Exception;
 
   /**
    * Starts its workers.
    *
-   * @param onTime whether they look for work as often as makes sense, rather than do the most
+   * @param onTime whether to poll as often as sensible, rather than for maximum throughput
    */
   void work(boolean onTime) throws Exception;
 
-  /** Stops them and lets them end what they have begun. */
-  void rest() throws Exception;
+  /** Stops its workers after they have finished their running jobs. */
+  void stop() throws Exception;
 
-  /** Jobs that are due and not finished, by the database. */
+  /** Counts the jobs in the database that are due and unfinished. */
   long left() throws Exception;
 
-  /** Hands in one job as a program would. */
+  /** Enqueues one job through the API. */
   void enqueue(Instant due) throws Exception;
 
-  /** Hands in many jobs in the best way that it has. */
+  /** Enqueues many jobs in the fastest way that the API offers. */
   void enqueueAll(List<Instant> due) throws Exception;
 
   @Override

@@ -9,10 +9,10 @@ import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.header.internals.RecordHeader;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 
-/** Kafka's own producer and nothing else. */
+/** A plain Kafka producer. */
 final class Producer {
 
-  /** About as much as Carillon says of a task. */
+  /** About as many as Carillon sends with a task. */
   private static final int HEADERS = 16;
 
   private Producer() {}
@@ -20,7 +20,7 @@ final class Producer {
   /** Sends a number of messages and waits until all are confirmed. */
   static Map<String, ?> produce(String servers, int tasks, String payload) {
     byte[] value = payload.getBytes(StandardCharsets.UTF_8);
-    byte[] said = UUID.randomUUID().toString().getBytes(StandardCharsets.UTF_8);
+    byte[] header = UUID.randomUUID().toString().getBytes(StandardCharsets.UTF_8);
     AtomicReference<Exception> failure = new AtomicReference<>();
     try (var producer =
         new KafkaProducer<byte[], byte[]>(
@@ -46,7 +46,7 @@ final class Producer {
         byte[] key = UUID.randomUUID().toString().getBytes(StandardCharsets.UTF_8);
         var message = new ProducerRecord<>("bench", null, key, value);
         for (int n = 0; n < HEADERS; n++) {
-          message.headers().add(new RecordHeader("Carillon-Header-" + n, said));
+          message.headers().add(new RecordHeader("Carillon-Header-" + n, header));
         }
         var _ =
             producer.send(

@@ -9,7 +9,7 @@ import java.util.Map;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
-/** Takes commands from standard input, a line of JSON each, and answers each with a line. */
+/** Reads commands from standard input, one line of JSON each, and answers each with one line. */
 final class Protocol {
 
   static final Map<String, Boolean> OK = Map.of("ok", true);
@@ -18,17 +18,17 @@ final class Protocol {
 
   private final PrintStream out = System.out;
 
-  /** From now on whatever else is printed goes to standard error: it is no answer. */
+  /** Redirects {@code System.out} to standard error, so that only answers go to standard output. */
   Protocol() {
     System.setOut(System.err);
   }
 
-  /** Carries out a command and says what came of it. */
+  /** Executes a command and returns the answer. */
   interface Handler {
     Map<String, ?> handle(JsonNode command) throws Exception;
   }
 
-  /** Until told to quit. */
+  /** Serves commands until {@code quit} or the end of input. */
   void serve(String version, String settings, Handler handler) throws IOException {
     answer(Map.of("ready", true, "version", version, "settings", settings));
     BufferedReader in =

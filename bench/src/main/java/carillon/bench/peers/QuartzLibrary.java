@@ -34,7 +34,7 @@ final class QuartzLibrary implements Library {
   private static final int THREADS_ON_TIME = 10;
   private static final int BATCH = 500;
 
-  /** A job that waits in a queue is late; that must not be taken for a failure. */
+  /** Long, so that a job that waited in the backlog does not count as misfired. */
   private static final Duration MISFIRE = Duration.ofHours(2);
 
   private final DataSource database;
@@ -46,9 +46,9 @@ final class QuartzLibrary implements Library {
   private Scheduler scheduler;
 
   /**
-   * What a trigger runs.
+   * The job of every trigger.
    *
-   * @param runs where it counts
+   * @param runs where it counts its runs
    */
   public record Counted(Runs runs) implements Job {
     @Override
@@ -65,16 +65,16 @@ final class QuartzLibrary implements Library {
     try (InputStream tables =
         Scheduler.class.getResourceAsStream("/org/quartz/impl/jdbcjobstore/tables_postgres.sql")) {
       if (tables == null) {
-        throw new IOException("Quartz has no tables for PostgreSQL any more");
+        throw new IOException("this version of Quartz has no table definitions for PostgreSQL");
       }
       Sql.execute(database, new String(tables.readAllBytes(), StandardCharsets.UTF_8));
     }
     DBConnectionManager.getInstance().addConnectionProvider(NAME, new Connections(database));
-    this.scheduler = resting(false);
+    this.scheduler = newScheduler(false);
     scheduler.addJob(job, true);
   }
 
-  /** Gives it the connections that the others have too. */
+  /** Lets Quartz use the same connection pool as the other libraries. */
   private record Connections(DataSource database) implements ConnectionProvider {
     @Override
     public Connection getConnection() throws SQLException {
@@ -88,7 +88,7 @@ final class QuartzLibrary implements Library {
     public void shutdown() {}
   }
 
-  private Scheduler resting(boolean onTime) throws SchedulerException {
+  private Scheduler newScheduler(boolean onTime) throws SchedulerException {
     Properties settings = new Properties();
     settings.setProperty("org.quartz.scheduler.instanceName", NAME);
     settings.setProperty("org.quartz.scheduler.instanceId", "AUTO");
@@ -105,9 +105,9 @@ final class QuartzLibrary implements Library {
     settings.setProperty("org.quartz.jobStore.acquireTriggersWithinLock", "true");
     settings.setProperty("org.quartz.jobStore.misfireThreshold", "" + MISFIRE.toMillis());
     settings.setProperty("org.quartz.jobStore.dataSource", NAME);
-    Scheduler resting = new StdSchedulerFactory(settings).getScheduler();
-    resting.setJobFactory((_, _) -> new Counted(runs));
-    return resting;
+    Scheduler created = new StdSchedulerFactory(settings).getScheduler();
+    created.setJobFactory((_, _) -> new Counted(runs));
+    return created;
   }
 
   @Override
@@ -118,7 +118,7 @@ final class QuartzLibrary implements Library {
   @Override
   public String settings() {
     return ("JDBC, clustered, threads %1$d and batches of %1$d (on time: threads %2$d, batches of"
-            + " 1), misfireThreshold %3$d h, in bulk %4$d triggers a call")
+            + " 1), misfireThreshold %3$d h, in bulk %4$d triggers per call")
         .formatted(THREADS, THREADS_ON_TIME, MISFIRE.toHours(), BATCH);
   }
 
@@ -133,7 +133,7 @@ final class QuartzLibrary implements Library {
     insert(jobs, Instant.now().plus(Duration.ofHours(1)), "next_fire_time + n * " + step);
   }
 
-  /** One trigger through its own interface, the others as copies of it. */
+  /** Creates one trigger through the API, and the others as copies of its rows. */
   private void insert(int jobs, Instant due, String time) throws SQLException, SchedulerException {
     Trigger first = trigger(due);
     scheduler.scheduleJob(first);
@@ -170,17 +170,17 @@ final class QuartzLibrary implements Library {
   @Override
   public void work(boolean onTime) throws SchedulerException {
     scheduler.shutdown();
-    scheduler = resting(onTime);
+    scheduler = newScheduler(onTime);
     scheduler.start();
   }
 
   @Override
-  public void rest() throws SchedulerException {
+  public void stop() throws SchedulerException {
     scheduler.shutdown(true);
-    scheduler = resting(false);
+    scheduler = newScheduler(false);
   }
 
-  /** A trigger that has fired has no next time, and goes when its job has ended. */
+  /** A trigger that has fired has no next time, and is deleted when its job ends. */
   @Override
   public long left() throws SQLException {
     return Long.parseLong(
@@ -197,7 +197,7 @@ final class QuartzLibrary implements Library {
 
   @Override
   public void enqueueAll(List<Instant> due) throws Exception {
-    Calls.inParts(
+    Calls.inBatches(
         due,
         BATCH,
         1,

@@ -33,10 +33,10 @@ import org.postgresql.PGConnection;
 import tools.jackson.databind.JsonNode;
 
 /**
- * No scheduler: rows into Carillon's own table by the shortest way, and requests by Carillon's own
- * HTTP client. What of these a scheduler reaches says what all the rest of it costs.
+ * No scheduler: writes rows to Carillon's own table in the shortest way, and makes requests with
+ * Carillon's own HTTP client. A scheduler's rate relative to these shows what the scheduling costs.
  *
- * <p>Its database is one in which a Carillon has been, and left one task to copy.
+ * <p>Its database was set up by a Carillon node and contains one task to copy.
  */
 public final class Raw {
 
@@ -71,16 +71,16 @@ public final class Raw {
       case "bulk" -> Map.of("seconds", copy(tasks));
       case "post" -> post(tasks, command.path("callers").asInt(), command.path("url").asString());
       case "produce" -> Producer.produce(command.path("servers").asString(), tasks, payload);
-      default -> throw new IllegalArgumentException("no such command: " + command);
+      default -> throw new IllegalArgumentException("unknown command: " + command);
     };
   }
 
-  /** The table of the task that is there: new ones go where it is. */
+  /** The partition of the existing task, for the new ones too. */
   private String table() throws SQLException {
     return Sql.one(database, "SELECT tableoid::regclass FROM carillon.task LIMIT 1");
   }
 
-  /** Everything but id and payload is the same in all rows, and stands in the statement. */
+  /** Only id and payload differ between rows; the statement has all other values as literals. */
   private Callable<Calls.Caller> insertion() throws SQLException {
     String table = table();
     String[] columns = Sql.columns(database, table, "id", "payload").split(", ", -1);
@@ -98,7 +98,7 @@ public final class Raw {
     return () -> new Insertion(database.getConnection(), insert, payload);
   }
 
-  /** Inserts a row with each call. */
+  /** Inserts one row per call. */
   private static final class Insertion implements Calls.Caller {
 
     private final Connection connection;
@@ -126,7 +126,7 @@ public final class Raw {
     }
   }
 
-  /** The rows are made before the clock starts. */
+  /** The rows are written to a file before the clock starts. */
   private double copy(int tasks) throws SQLException, IOException {
     String table = table();
     String same = Sql.columns(database, table, "id");

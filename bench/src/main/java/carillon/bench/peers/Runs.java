@@ -6,7 +6,7 @@ import java.util.Arrays;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 
-/** What the handlers of a process have done. */
+/** Counts the jobs that the handlers of this process have run, and how late. */
 final class Runs {
 
   private final AtomicLong finished = new AtomicLong();
@@ -14,7 +14,7 @@ final class Runs {
   private volatile long[] lateMicros = new long[0];
   private volatile Instant earliest = Instant.EPOCH;
 
-  /** A handler ran just now. */
+  /** Called by each handler. */
   void ran(Instant due) {
     long late = Duration.between(due, Instant.now()).toNanos() / 1000;
     long[] all = lateMicros;
@@ -30,7 +30,7 @@ final class Runs {
   private final AtomicLong first = new AtomicLong(Long.MAX_VALUE);
   private final AtomicLong last = new AtomicLong(Long.MIN_VALUE);
 
-  /** Starts a new round with this many jobs, the earliest of them due then. */
+  /** Starts a new round with this many jobs; {@code due} is the earliest due time. */
   void expect(int jobs, Instant due) {
     earliest = due;
     next.set(0);
@@ -43,7 +43,7 @@ final class Runs {
     return finished.get();
   }
 
-  /** How late the expected jobs started, sorted, in milliseconds. */
+  /** Start delays of the jobs of this round, sorted, in milliseconds. */
   double[] lateMillis() {
     long[] all = lateMicros;
     return Arrays.stream(all, 0, Math.min(next.get(), all.length))
@@ -52,7 +52,7 @@ final class Runs {
         .toArray();
   }
 
-  /** When the first of them ended, in milliseconds after the earliest was due. */
+  /** When the first job of this round ran, in milliseconds after the earliest due time. */
   double firstMillis() {
     return first.get() / 1e3;
   }

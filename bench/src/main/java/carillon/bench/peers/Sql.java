@@ -6,7 +6,7 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import javax.sql.DataSource;
 
-/** Plain statements on the database of a library. */
+/** Runs plain statements on the database of a library. */
 final class Sql {
 
   private Sql() {}
@@ -28,7 +28,7 @@ final class Sql {
     }
   }
 
-  /** The columns of a table but those named, with commas between them. */
+  /** The comma-separated columns of a table, except those named. */
   static String columns(DataSource database, String table, String... without) throws SQLException {
     return one(
         database,

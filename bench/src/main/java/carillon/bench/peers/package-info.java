@@ -1,10 +1,10 @@
 /**
- * The libraries that Carillon is measured against, each in a process of its own.
+ * The libraries that Carillon is compared with, each in its own process.
  *
- * <p>{@link carillon.bench.peers.Driver} speaks with the benchmark over standard input and output;
- * a {@link carillon.bench.peers.Library} is what it drives, with the best settings that we found.
- * {@link carillon.bench.peers.Raw} is no scheduler but the plain statements and requests that one
- * cannot do without.
+ * <p>{@link carillon.bench.peers.Driver} talks to the benchmark over standard input and output and
+ * runs a {@link carillon.bench.peers.Library} with the best settings that we found. {@link
+ * carillon.bench.peers.Raw} is no scheduler: it runs the plain statements and requests that every
+ * scheduler needs.
  */
 @NullMarked
 package carillon.bench.peers;

@@ -11,16 +11,16 @@ import java.util.Set;
 /** Horizontal bars with their values, in groups, as SVG. */
 final class BarChart {
 
-  /** How long a bar is. */
+  /** How the length of a bar is computed. */
   enum Scale {
-    /** The longest of each group is as long as can be: only bars of one group compare. */
+    /** The longest bar of each group has full length: only bars of one group are comparable. */
     OF_GROUP,
 
-    /** From a tenth to the largest of all; what is below has no length. */
+    /** From 0.1 to the largest value of all; smaller values have no length. */
     LOGARITHMIC
   }
 
-  /** Of the systems, ours first; others get the last one. */
+  /** The colour of each system; any other label gets {@link #OTHER}. */
   private static final Map<String, String> SYSTEMS =
       Map.of(
           "carillon", "#2f6db3",
@@ -112,7 +112,7 @@ final class BarChart {
     return compared.stream().mapToDouble(Bar::value).max().orElse(1);
   }
 
-  /** Where there is one series only, the colours are free to tell the systems apart. */
+  /** With a single series, the colours distinguish the systems. */
   private static String colour(Bar bar, List<String> series) {
     return series.size() > 1
         ? SERIES.get(series.indexOf(bar.series) % SERIES.size())

@@ -9,7 +9,7 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.Arrays;
 
-/** Where a run took place, in words. */
+/** Describes the machine and the commit of a run. */
 public final class Machine {
 
   private static final int SYNCS = 101;
@@ -35,7 +35,7 @@ public final class Machine {
         .orElse("?");
   }
 
-  /** The median time to make 8 kB durable: what every commit waits for. */
+  /** The median time to write 8 kB durably, which every commit waits for. */
   private static double syncMicros(Path directory) throws IOException {
     Path file = directory.resolve("sync");
     double[] micros = new double[SYNCS];
@@ -53,7 +53,7 @@ public final class Machine {
     return micros[SYNCS / 2];
   }
 
-  /** The commit of the work tree, marked if it has changes. */
+  /** The commit of the work tree, with {@code -dirty} if it has changes. */
   public static String commit() throws IOException, InterruptedException {
     Process git =
         new ProcessBuilder("git", "describe", "--always", "--dirty", "--exclude=*")

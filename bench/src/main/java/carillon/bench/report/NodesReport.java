@@ -8,26 +8,26 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 
-/** Writes down what a task costs as nodes are added: as JSON, as a page, as a chart. */
+/** Reports what a task costs as nodes are added: as JSON, a page and a chart. */
 public final class NodesReport {
 
   private static final String NOTES =
       """
-      One type with 64 slices, `discard` tasks, all due at one instant; the round in the middle counts. All nodes and
-      PostgreSQL share the cores of one machine, so the rate shows what nodes take from each other and not what more
-      machines would give. What must stay flat is what a task costs the database:
+      One type with 64 slices, `discard` tasks, all due at one instant; the median round counts. All nodes and PostgreSQL
+      share the cores of one machine, so the rate shows how much the nodes compete, not what more machines would
+      achieve. The database cost of a task must stay constant:
 
-      - statements: all that PostgreSQL ran meanwhile (`pg_stat_statements`, top level), per task. Every node asks for
-        a few things each second whether there is work or not (`idle/s`, per node, measured over 5 s without any): with
-        more nodes on the same cores, these make up more of the sum.
-      - claims and ends: those among them that took or ended tasks.
+      - statements: all that PostgreSQL ran during the drain (`pg_stat_statements`, top level), per task. Every node runs
+        a few statements each second whether or not there is work (`idle/s`, per node, measured over 5 s without tasks):
+        with more nodes on the same cores, these are a larger part of the sum.
+      - claims and ends: the statements among them that claimed or ended tasks.
       - WAL bytes: per task.
-      - lock wait: how long sessions waited for locks of others, in µs per task, from `pg_stat_activity` every 20 ms.
-        Waits for more than 10 ms are also counted one by one (`log_lock_waits`).
+      - lock wait: how long sessions waited for locks held by others, in µs per task, sampled from `pg_stat_activity`
+        every 20 ms. Each wait of more than 10 ms is also counted (`log_lock_waits`).
 
-      `least share` is what the node with the fewest tasks did, in parts of an even share. CPU is in seconds per 10,000
-      tasks; RSS is of all nodes together; `other cores` is what everything else on the machine used, the benchmark
-      left out: above 0.1 the rates are lower bounds.
+      `least share` is the number of tasks of the node with the fewest, divided by an even share. CPU is in seconds per
+      10,000 tasks; RSS is the sum of all nodes; `other cores` is the CPU used by programs that the benchmark did not
+      start: above 0.1 the rates are lower bounds.
       """;
 
   private NodesReport() {}

@@ -6,16 +6,16 @@ import carillon.bench.figures.Results;
 import carillon.bench.scenarios.Publishing;
 import org.jspecify.annotations.Nullable;
 
-/** Sets every figure in proportion to the one that it is naturally compared with. */
+/** Computes the ratio of each figure to its natural reference. */
 public final class Ratios {
 
   public static final String NOTES =
       """
-      The ratio is of rates: drain to `sql`; growth and snapshot to `base`, drains of the same system without that, in
-      turns with it, of which the one in the middle counts; lanes to Carillon's drain; bulk, http and kafka to `raw`;
-      enqueue to db-scheduler's; pull to db-scheduler's drain. Of a burst it is graphile-worker's time until the last task
-      had ended to the system's own. To RabbitMQ it is to a plain producer's rate right before. `base` of burst-500k is
-      the mean of two drains, one right before it and one right after it, which says how long the burst may take.
+      The ratio compares rates: drain with `sql`; growth and snapshot with `base`, alternating drains of the same system
+      without the load, of which the median pair counts; lanes with Carillon's drain; bulk, http and kafka with `raw`;
+      enqueue with db-scheduler's; pull with db-scheduler's drain; rabbitmq with a plain producer right before. For a burst
+      it compares times: graphile-worker's end of the last task with the system's own. `base` of burst-500k is the mean of
+      two drains, one right before and one right after, which determines how long the burst may take.
       """;
 
   private Ratios() {}
@@ -45,7 +45,7 @@ public final class Ratios {
     };
   }
 
-  /** Null unless both are there. */
+  /** Null if either value was not measured. */
   static @Nullable Double of(@Nullable Double value, @Nullable Double reference) {
     return value == null || reference == null || reference == 0 ? null : value / reference;
   }

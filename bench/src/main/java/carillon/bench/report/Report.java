@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.SerializationFeature;
 import tools.jackson.databind.json.JsonMapper;
 
-/** Writes results down: for programs as JSON, for people as a table and as a page. */
+/** Formats results: as JSON for programs, as tables and a page for people. */
 public final class Report {
 
   private static final JsonMapper JSON =
@@ -28,7 +28,7 @@ public final class Report {
     results.forEach(
         (row, figures) -> {
           if (figures.isEmpty()) {
-            return; // it failed
+            return; // failed
           }
           Map<String, Double> metrics = new LinkedHashMap<>();
           for (Metric metric : Metric.values()) {
@@ -43,12 +43,12 @@ public final class Report {
     return JSON.writeValueAsString(tree) + "\n";
   }
 
-  /** Six decimals: below that is noise. */
+  /** Six decimals; the rest is noise. */
   private static double rounded(double value) {
     return Math.round(value * 1e6) / 1e6;
   }
 
-  /** Markdown tables, one for each scenario, which read well as plain text too. */
+  /** Markdown tables, one per scenario, aligned so that they are readable as plain text. */
   public static String tables(Results results) {
     StringBuilder text = new StringBuilder();
     results
@@ -62,7 +62,7 @@ public final class Report {
     return text.toString();
   }
 
-  /** Only of what was measured: most scenarios have no use for some of the columns. */
+  /** Has only the columns that at least one system measured. */
   private static String table(Map<String, Figures> systems) {
     List<Metric> metrics =
         Arrays.stream(Metric.values())
@@ -102,7 +102,7 @@ public final class Report {
   }
 
   /**
-   * @param left how many columns, from the first, are words
+   * @param left how many columns are left-aligned
    */
   private static String lines(List<List<String>> rows, int left) {
     int columns = rows.getFirst().size();
@@ -130,9 +130,9 @@ public final class Report {
   }
 
   /**
-   * The page next to the JSON.
+   * The page that is written alongside the JSON.
    *
-   * @param facts of the run: when, what, where
+   * @param facts about the run: date, commit, machine
    * @param postgres its settings
    * @param bigBurst tasks of {@link carillon.bench.scenarios.BigBurst}
    */
@@ -155,7 +155,7 @@ public final class Report {
         "What each scenario does, which systems take part, and how to run one alone:"
             + " [bench](../README.md).\n\n"
             + "## Targets\n\n"
-            + "All of Carillon, compared with others in this very run.\n\n");
+            + "All targets are for Carillon, compared with systems of the same run.\n\n");
     page.append(lines(Targets.rows(results, bigBurst), 2)).append('\n');
     page.append(disturbed(results));
     page.append(
@@ -166,7 +166,7 @@ public final class Report {
     return page.append("\n## How to read this\n\n").append(notes).toString();
   }
 
-  /** A ratio of which one side had less of the machine than the other is none. */
+  /** Lists disturbed rows: a ratio is meaningless if one side had less of the machine. */
   private static String disturbed(Results results) {
     List<String> rows = new ArrayList<>();
     results.forEach(
@@ -177,7 +177,7 @@ public final class Report {
         });
     return rows.isEmpty()
         ? ""
-        : "**Disturbed by other programs, so not to be compared: %s.** A target in brackets rests on one of these.%n%n"
+        : "**Disturbed by other programs, so not comparable: %s.** A target in brackets depends on one of these rows.%n%n"
             .formatted(String.join(", ", rows));
   }
 
@@ -187,7 +187,7 @@ public final class Report {
         .collect(Collectors.joining(", "));
   }
 
-  /** The three charts, by the names of their files. */
+  /** The three charts by file name. */
   public static Map<String, String> charts(Results results) {
     BarChart rate = new BarChart("Tasks per second", BarChart.Scale.OF_GROUP);
     BarChart times = new BarChart("Milliseconds, logarithmic", BarChart.Scale.LOGARITHMIC);

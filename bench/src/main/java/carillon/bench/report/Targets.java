@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
-/** What Carillon wants to reach, and whether a run has shown it. */
+/** Carillon's performance targets, and whether a run reached them. */
 final class Targets {
 
   private static final List<String> HEADINGS =
@@ -24,12 +24,12 @@ final class Targets {
     this.bigBurst = bigBurst;
   }
 
-  /** A bound, from below or from above. */
-  private record Bound(boolean least, double value, String unit) {
+  /** A lower or an upper bound. */
+  private record Bound(boolean isLower, double value, String unit) {
 
     @Override
     public String toString() {
-      return (least ? "≥ " : "≤ ") + with(value);
+      return (isLower ? "≥ " : "≤ ") + with(value);
     }
 
     String with(double measured) {
@@ -38,11 +38,11 @@ final class Targets {
     }
 
     Bound to(double other) {
-      return new Bound(least, other, unit);
+      return new Bound(isLower, other, unit);
     }
 
     String reached(double measured) {
-      return (least ? measured >= value : measured <= value) ? "yes" : "**no**";
+      return (isLower ? measured >= value : measured <= value) ? "yes" : "**no**";
     }
   }
 
@@ -66,17 +66,17 @@ final class Targets {
   }
 
   /**
-   * What a target is about.
+   * A figure that has a target.
    *
-   * @param restsOn the rows that it was taken from: it is worth no more than these
+   * @param sources the rows that it was computed from; a disturbed one invalidates it
    */
-  private record Measured(@Nullable Double value, List<Results.Row> restsOn) {
-    static Measured of(@Nullable Double value, Results.Row... restsOn) {
-      return new Measured(value, List.of(restsOn));
+  private record Measured(@Nullable Double value, List<Results.Row> sources) {
+    static Measured of(@Nullable Double value, Results.Row... sources) {
+      return new Measured(value, List.of(sources));
     }
   }
 
-  private static final String OWN_DRAIN = "of drains in turns with it";
+  private static final String OWN_DRAIN = "of alternating drains";
 
   private void compare() {
     ratio("drain", "drain", "db-scheduler", atLeast(6), null);
@@ -86,7 +86,7 @@ final class Targets {
     ratio("enqueue", "enqueue", "db-scheduler", atLeast(1), null);
     ratio("enqueue", "enqueue", "pg-boss", atLeast(3), null);
     ratio("enqueue", "enqueue", "graphile-worker", atLeast(3), null);
-    stretchOnly("enqueue", "tasks taken in", new Bound(true, 20_000, "tasks/s"));
+    stretchOnly("enqueue", "tasks accepted", new Bound(true, 20_000, "tasks/s"));
     ratio("bulk", "bulk", "raw", atLeast(0.5), null);
     add("lateness", "p99", of("lateness", Metric.P99), atMost(5, "ms"), 3.0);
     add("lateness", "max", of("lateness", Metric.MAX), atMost(50, "ms"), null);
@@ -107,19 +107,14 @@ final class Targets {
         new Bound(true, 8_000, "tasks/s"),
         null);
     ratio("pull", "drain", "db-scheduler", atLeast(3), null);
-    add(
-        "all of it",
-        "resident memory of a node at its peak, the most of all scenarios",
-        peakMemory(),
-        atMost(512, "MB"),
-        300.0);
+    add("all scenarios", "peak resident memory of a node", peakMemory(), atMost(512, "MB"), 300.0);
   }
 
   private void burst() {
     Results.Row graphile = new Results.Row("burst", "graphile-worker");
     add(
         "burst",
-        "last end, of graphile-worker's time",
+        "end of the last task, relative to graphile-worker",
         Measured.of(
             Ratios.of(value(carillon("burst"), Metric.LAST), value(graphile, Metric.LAST)),
             carillon("burst"),
@@ -129,7 +124,7 @@ final class Targets {
     Double drain = value(carillon(BigBurst.NAME), Metric.BASE);
     add(
         BigBurst.NAME,
-        "99.9 %% of %,d started, against what the rate of the drains around it allows and 1 s"
+        "p99.9 start delay of %,d tasks, limit from the drains before and after, plus 1 s"
             .formatted(bigBurst),
         Measured.of(
             drain == null ? null : value(carillon(BigBurst.NAME), Metric.P999),
@@ -138,7 +133,7 @@ final class Targets {
         null);
     add(
         BigBurst.NAME,
-        "p99 of another tenant's 200 tasks a second meanwhile",
+        "p99 start delay of another tenant's 200 tasks a second",
         Measured.of(
             results.get(BigBurst.NAME, "carillon-others", Metric.P99), carillon(BigBurst.NAME)),
         atMost(100, "ms"),
@@ -157,7 +152,7 @@ final class Targets {
     return Measured.of(value(carillon(scenario), metric), carillon(scenario));
   }
 
-  /** Whatever else runs on the machine: a process has no more memory for that. */
+  /** Has no sources: other programs do not change the memory of a process. */
   private Measured peakMemory() {
     List<Double> peaks = new ArrayList<>();
     results.forEach(
@@ -191,8 +186,8 @@ final class Targets {
 
   private void add(
       String scenario, String what, Measured measured, Bound bound, @Nullable Double stretch) {
-    Bound further = stretch == null ? null : bound.to(stretch);
-    row(scenario, what + " " + bound, measured, bound, further);
+    Bound stretchBound = stretch == null ? null : bound.to(stretch);
+    row(scenario, what + " " + bound, measured, bound, stretchBound);
   }
 
   private void row(
@@ -215,7 +210,7 @@ final class Targets {
             disturbed));
   }
 
-  /** In brackets where it is not proven. */
+  /** In brackets if a source was disturbed. */
   private static String verdict(@Nullable Bound bound, @Nullable Double value, String disturbed) {
     if (bound == null || value == null) {
       return "";
@@ -226,7 +221,7 @@ final class Targets {
 
   /** The rows behind the figure that were disturbed by other programs. */
   private String disturbed(Measured measured) {
-    return measured.restsOn().stream()
+    return measured.sources().stream()
         .filter(row -> results.isDisturbed(row.scenario(), row.system()))
         .map(row -> row.scenario() + " of " + row.system())
         .collect(Collectors.joining(", "));

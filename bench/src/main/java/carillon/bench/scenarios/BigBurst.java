@@ -15,8 +15,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * A burst of one tenant, so large that it takes many seconds: how late does it get, and how late do
- * the tasks get that another tenant has meanwhile?
+ * A burst of one tenant that takes many seconds: measures its start delay, and the start delay of
+ * another tenant's tasks during the burst.
  */
 public final class BigBurst implements Scenario<CarillonServer> {
 
@@ -25,7 +25,7 @@ public final class BigBurst implements Scenario<CarillonServer> {
   private static final int PER_SECOND = 200;
   private static final Duration WINDOW = Duration.ofSeconds(20);
 
-  /** A tenant, and a type of its tasks. */
+  /** The other tenant, and the type of its tasks. */
   private static final String OTHER = "other";
 
   private final Results results;
@@ -43,18 +43,19 @@ public final class BigBurst implements Scenario<CarillonServer> {
     Drain.ALONE.warmUp(carillon, stage);
     carillon.client().put("/v1/tenants/" + OTHER, Map.of());
     warmUpOthers(carillon, stage);
-    // Around it, as what it may take depends on it, and machines get faster and slower.
+    // The limit of the burst depends on the drain rate, which drifts: measure it before and after.
     Figures before = Drain.ALONE.round(carillon, stage);
     Figures burst = burst(carillon, stage);
     Figures after = Drain.ALONE.round(carillon, stage);
     double rateBefore = before.required(Metric.RATE);
     double rateAfter = after.required(Metric.RATE);
     if (burst.note() == null) {
-      burst.note("the drains around it: %,.0f and %,.0f tasks/s".formatted(rateBefore, rateAfter));
+      burst.note(
+          "drains before and after: %,.0f and %,.0f tasks/s".formatted(rateBefore, rateAfter));
     }
     return burst
         .with(Metric.BASE, (rateBefore + rateAfter) / 2)
-        .with(Metric.OTHER, Figures.most(Metric.OTHER, before, burst, after));
+        .with(Metric.OTHER, Figures.max(Metric.OTHER, before, burst, after));
   }
 
   private Figures burst(CarillonServer carillon, Stage stage)
@@ -63,22 +64,21 @@ public final class BigBurst implements Scenario<CarillonServer> {
     int tasks = stage.sizes().bigBurst();
     long before = carillon.finished();
     Instant from = Instant.now().plus(carillon.lead(tasks));
-    int others = handInOthers(carillon, OTHER, from, WINDOW);
+    int others = scheduleOthers(carillon, OTHER, from, WINDOW);
     carillon.schedule(tasks, from, Duration.ZERO);
-    // Most tasks are created long before they are due; the drain that this is compared with has
-    // that too.
+    // Most tasks are created long before they are due, and the drains settle as well.
     carillon.store().settle();
     if (Instant.now().isAfter(from)) {
-      throw new IOException("the first task was due before all had been handed in");
+      throw new IOException("the first task was due before all tasks had been created");
     }
     stage.progress().step("waiting");
     Meter meter = Meter.start(carillon);
-    Stage.Reached reached = stage.await(carillon, before, (long) tasks + others);
-    Figures figures = reached.noteOn(meter.stop(reached.tasks()));
+    Stage.Finished finished = stage.await(carillon, before, (long) tasks + others);
+    Figures figures = finished.noteOn(meter.stop(finished.tasks()));
 
     Scheduler.Lateness late = carillon.lateness();
     Percentiles starts = carillon.between("due_at", "started_at");
-    results.add(NAME, "carillon", figures); // before the others, as in every table
+    results.add(NAME, "carillon", figures); // first row of the table
     results.add(
         NAME, "carillon-others", new Figures().with(carillon.latenessDuring(OTHER).times()));
     return figures
@@ -90,20 +90,20 @@ public final class BigBurst implements Scenario<CarillonServer> {
   }
 
   /**
-   * A drain warms up the ways of large batches: these come one by one. Without that, compiling them
-   * took a tenth of both cores during the burst.
+   * A drain warms up the code paths of large batches, but these tasks come one by one. Without
+   * this, compiling that code took a tenth of both cores during the burst.
    */
   private static void warmUpOthers(CarillonServer carillon, Stage stage)
       throws IOException, InterruptedException {
     stage.progress().step("warming up, one by one");
     long before = carillon.finished();
     Instant from = Instant.now().plus(carillon.lead(0));
-    int others = handInOthers(carillon, "warm-up", from, WINDOW.dividedBy(4));
+    int others = scheduleOthers(carillon, "warm-up", from, WINDOW.dividedBy(4));
     stage.await(carillon, before, others);
   }
 
-  /** Says how many there are. */
-  private static int handInOthers(
+  /** Returns how many tasks it created. */
+  private static int scheduleOthers(
       CarillonServer carillon, String type, Instant from, Duration window) throws IOException {
     int others = (int) (window.toSeconds() * PER_SECOND);
     List<Instant> spread = CarillonServer.spread(others, from, window);

@@ -25,7 +25,7 @@ public enum Drain implements Rounds<Worker> {
     public Figures run(Worker worker, Stage stage)
         throws IOException, SQLException, InterruptedException {
       warmUp(worker, stage);
-      return inTurns(() -> ALONE.round(worker, stage), () -> round(worker, stage), stage);
+      return alternate(() -> ALONE.round(worker, stage), () -> round(worker, stage), stage);
     }
 
     @Override
@@ -37,7 +37,7 @@ public enum Drain implements Rounds<Worker> {
     }
   };
 
-  /** One drain, from loading on. */
+  /** One drain, including loading. */
   interface Round {
     Figures run() throws IOException, SQLException, InterruptedException;
   }
@@ -52,7 +52,7 @@ public enum Drain implements Rounds<Worker> {
     Figures figures() {
       return with.with(Metric.BASE, without.required(Metric.RATE))
           .with(Metric.RATIO, ratio())
-          .with(Metric.OTHER, Figures.most(Metric.OTHER, without, with));
+          .with(Metric.OTHER, Figures.max(Metric.OTHER, without, with));
     }
   }
 
@@ -60,7 +60,7 @@ public enum Drain implements Rounds<Worker> {
    * Alternates rounds without and with the disturbance, and returns both rates and their ratio for
    * the median pair.
    */
-  static Figures inTurns(Round without, Round with, Stage stage)
+  static Figures alternate(Round without, Round with, Stage stage)
       throws IOException, SQLException, InterruptedException {
     List<Pair> pairs = new ArrayList<>();
     while (pairs.size() < stage.sizes().pairs()) {
@@ -91,9 +91,9 @@ public enum Drain implements Rounds<Worker> {
     long before = worker.finished();
     Meter meter = Meter.start(worker);
     worker.release();
-    Stage.Reached reached = stage.await(worker, before, stage.sizes().drain());
-    Figures figures = meter.stop(reached.tasks());
-    double rate = reached.tasks() / worker.seconds(reached.tasks());
-    return reached.noteOn(figures.with(Metric.RATE, rate));
+    Stage.Finished finished = stage.await(worker, before, stage.sizes().drain());
+    Figures figures = meter.stop(finished.tasks());
+    double rate = finished.tasks() / worker.seconds(finished.tasks());
+    return finished.noteOn(figures.with(Metric.RATE, rate));
   }
 }

@@ -8,31 +8,31 @@ import java.sql.SQLException;
 
 /**
  * A drain next to many tasks that are due in the next weeks, alternating with a drain of the same
- * system without them. That is another one of its kind on a store of its own, because what was
- * loaded cannot be taken away again as if it had never been there.
+ * system without them. The latter is a second instance with its own store, because loaded tasks
+ * cannot be removed without a trace.
  */
 public final class Growth implements Scenario<Worker> {
 
-  private final Contender.Start<? extends Worker> another;
+  private final Contender.Start<? extends Worker> secondInstance;
 
-  public Growth(Contender.Start<? extends Worker> another) {
-    this.another = another;
+  public Growth(Contender.Start<? extends Worker> secondInstance) {
+    this.secondInstance = secondInstance;
   }
 
   @Override
   public Figures run(Worker worker, Stage stage)
       throws IOException, SQLException, InterruptedException {
-    try (Worker alone = another.start()) {
-      stage.progress().step("loading the future");
+    try (Worker alone = secondInstance.start()) {
+      stage.progress().step("loading future tasks");
       worker.loadFuture(stage.sizes().future());
-      // Long ago, as it were: who drains must not pay for what becomes of what was loaded, nor may
-      // the first vacuum of all of it be taken for a long round. And it has driven from memory what
-      // a drain works with: that is back when both have warmed up.
+      // Loading must not affect the drains: the writes are flushed, and the first vacuum of all
+      // rows
+      // happens here. It also evicts the pages that a drain uses, so both warm up after it.
       worker.store().settle();
       worker.store().checkpoint();
       stage.warmUp(alone);
       stage.warmUp(worker);
-      return Drain.inTurns(
+      return Drain.alternate(
           () -> Drain.ALONE.round(alone, stage), () -> Drain.ALONE.round(worker, stage), stage);
     }
   }

@@ -8,7 +8,7 @@ import java.io.IOException;
 import java.sql.SQLException;
 import java.util.Map;
 
-/** A drain of 1,000 lanes, ten types of each of 100 tenants, in rounds as one of a single type. */
+/** A drain of 1,000 lanes: ten types of each of 100 tenants. */
 public final class Lanes implements Rounds<CarillonServer> {
 
   private static final int TENANTS = 100;

@@ -7,14 +7,14 @@ import carillon.bench.systems.Store;
 import java.sql.SQLException;
 import java.util.List;
 
-/** What a stretch of work cost: CPU, log, statements, memory. */
+/** Measures what a scenario costs: CPU, WAL, statements, memory. */
 final class Meter {
 
-  private static final double PER = 10_000;
-  private static final long US = ProcessHandle.current().pid();
+  private static final double CPU_PER = 10_000;
+  private static final long OUR_PID = ProcessHandle.current().pid();
 
   private final Contender contender;
-  private final Reading began;
+  private final Reading start;
 
   private record Reading(
       long nanos,
@@ -29,9 +29,9 @@ final class Meter {
       Store store = contender.store();
       return new Reading(
           System.nanoTime(),
-          contender.pid() == US ? Proc.cpu(US) : cpu(contender.pids()),
+          contender.pid() == OUR_PID ? Proc.cpu(OUR_PID) : cpu(contender.pids()),
           Proc.cpuOfTree(store.pid()),
-          Proc.cpuOfTree(US),
+          Proc.cpuOfTree(OUR_PID),
           Proc.busy(),
           store.walBytes(),
           store.statements());
@@ -42,30 +42,31 @@ final class Meter {
     }
   }
 
-  private Meter(Contender contender, Reading began) {
+  private Meter(Contender contender, Reading start) {
     this.contender = contender;
-    this.began = began;
+    this.start = start;
   }
 
   static Meter start(Contender contender) throws SQLException {
     return new Meter(contender, Reading.of(contender));
   }
 
-  /** The costs, per task or for 10,000 of them. */
+  /** Returns the costs per task; CPU per 10,000 tasks. */
   Figures stop(long tasks) throws SQLException {
     Reading now = Reading.of(contender);
     List<Long> processes =
-        contender.pid() == US
-            ? List.of(US)
+        contender.pid() == OUR_PID
+            ? List.of(OUR_PID)
             : contender.pids().stream().flatMap(pid -> Proc.tree(pid).stream()).toList();
-    double seconds = (now.nanos - began.nanos) / 1e9;
-    // All that the benchmark has started is ours: brokers, and a second one of the same system.
-    double other = now.machine - began.machine - (now.ours - began.ours);
+    double seconds = (now.nanos - start.nanos) / 1e9;
+    // Brokers and a second instance of the system are our descendants, so they do not count as
+    // other.
+    double other = now.machine - start.machine - (now.ours - start.ours);
     return new Figures()
-        .with(Metric.CPU_CLIENT, (now.program - began.program) * PER / tasks)
-        .with(Metric.CPU_SERVER, (now.server - began.server) * PER / tasks)
-        .with(Metric.WAL, (now.wal - began.wal) / tasks)
-        .with(Metric.STATEMENTS, (now.statements - began.statements) / tasks)
+        .with(Metric.CPU_CLIENT, (now.program - start.program) * CPU_PER / tasks)
+        .with(Metric.CPU_SERVER, (now.server - start.server) * CPU_PER / tasks)
+        .with(Metric.WAL, (now.wal - start.wal) / tasks)
+        .with(Metric.STATEMENTS, (now.statements - start.statements) / tasks)
         .with(Metric.RSS, Proc.rssMb(processes, Proc.Memory.NOW))
         .with(Metric.RSS_PEAK, Proc.rssMb(processes, Proc.Memory.PEAK))
         .with(Metric.OTHER, Math.max(0, other / seconds));

@@ -12,8 +12,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * A drain by several nodes of one cluster: what does a task cost when more nodes share the work?
- * All tasks are due at one instant, so that every node knows of them and begins at the same time.
+ * A drain by several nodes of one cluster: measures what a task costs when more nodes share the
+ * work. All tasks are due at one instant, so that all nodes start at the same time.
  */
 public final class Nodes implements Scenario<CarillonCluster> {
 
@@ -22,9 +22,9 @@ public final class Nodes implements Scenario<CarillonCluster> {
   public static final List<Integer> COUNTS = List.of(1, 2, 3, 4, 8);
 
   private static final int SLICES = 64;
-  private static final int WARM_UPS = 2; // each node sees only its part of them
+  private static final int WARM_UPS = 2; // each node runs only its share
   private static final Duration IDLE = Duration.ofSeconds(5);
-  private static final Duration BEFORE = Duration.ofMillis(200);
+  private static final Duration METER_LEAD = Duration.ofMillis(200);
 
   public static String system(int nodes) {
     return "carillon-" + nodes;
@@ -44,10 +44,10 @@ public final class Nodes implements Scenario<CarillonCluster> {
       stage.progress().step("loading and draining");
       rounds.add(drain(cluster, stage, stage.sizes().warmUp()));
     }
-    return Rounds.middle(rounds).with(Metric.IDLE_STATEMENTS, idle);
+    return Rounds.median(rounds).with(Metric.IDLE_STATEMENTS, idle);
   }
 
-  /** What a node asks for in a second in which there is nothing to do. */
+  /** Statements per second and node when there is nothing to do. */
   private static double idleStatements(CarillonCluster cluster)
       throws SQLException, InterruptedException {
     double before = cluster.store().statements();
@@ -60,23 +60,23 @@ public final class Nodes implements Scenario<CarillonCluster> {
     Instant due = Instant.now().plus(cluster.lead(tasks));
     cluster.load(tasks, SLICES, due);
     cluster.store().settle();
-    Duration left = Duration.between(Instant.now(), due).minus(BEFORE);
+    Duration left = Duration.between(Instant.now(), due).minus(METER_LEAD);
     if (left.isNegative()) {
       throw new IllegalStateException("loading took longer than " + cluster.lead(tasks));
     }
     Thread.sleep(left);
     Meter meter = Meter.start(cluster);
     try (LockWaits waits = LockWaits.watch(cluster.store(), cluster.log())) {
-      cluster.awaitEnd(stage.sizes().patience());
+      cluster.awaitEnd(stage.sizes().timeout());
       Figures figures = meter.stop(tasks);
-      LockWaits.Seen seen = waits.stop();
+      LockWaits.Observed observed = waits.stop();
       return figures
           .with(Metric.RATE, tasks / cluster.seconds(tasks))
           .with(Metric.LEAST_SHARE, cluster.leastShare(tasks))
           .with(Metric.TASK_STATEMENTS, cluster.claimsAndEnds() / tasks)
-          .with(Metric.LOCK_WAIT, seen.waited().toNanos() / 1e3 / tasks)
-          .with(Metric.LOCK_WAITS, seen.longOnes())
-          .note("lock waits seen: " + seen.events());
+          .with(Metric.LOCK_WAIT, observed.waited().toNanos() / 1e3 / tasks)
+          .with(Metric.LOCK_WAITS, observed.longWaits())
+          .note("lock waits: " + observed.events());
     }
   }
 }

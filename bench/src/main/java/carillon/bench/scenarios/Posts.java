@@ -7,10 +7,10 @@ import carillon.bench.systems.RawLimit;
 import java.io.IOException;
 import java.sql.SQLException;
 
-/** What {@link Delivery} does, by the same client and without a scheduler. */
+/** Makes the requests of {@link Delivery} with the same client, but without a scheduler. */
 public final class Posts implements Rounds<RawLimit> {
 
-  /** As many deliveries as a node runs at once by default. */
+  /** A node's default concurrency. */
   private static final int CONCURRENCY = 512;
 
   private final Receiver receiver;
@@ -29,8 +29,9 @@ public final class Posts implements Rounds<RawLimit> {
   public Figures round(RawLimit raw, Stage stage) throws IOException, SQLException {
     stage.progress().step("posting");
     Meter meter = Meter.start(raw);
-    Intake.Taken taken = raw.post(receiver.url(), stage.sizes().http(), CONCURRENCY);
-    Figures figures = meter.stop(taken.tasks()).with(Metric.RATE, taken.tasks() / taken.seconds());
-    return taken.times() == null ? figures : figures.with(taken.times());
+    Intake.Accepted accepted = raw.post(receiver.url(), stage.sizes().http(), CONCURRENCY);
+    Figures figures =
+        meter.stop(accepted.tasks()).with(Metric.RATE, accepted.tasks() / accepted.seconds());
+    return accepted.times() == null ? figures : figures.with(accepted.times());
   }
 }

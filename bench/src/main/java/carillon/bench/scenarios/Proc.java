@@ -13,17 +13,17 @@ import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** Reads what Linux knows of processes. */
+/** Reads CPU and memory of processes from {@code /proc}. */
 public final class Proc {
 
-  /** The unit of the times in /proc, which has been 1/100 s on every Linux there is. */
+  /** The unit of times in /proc, which is 1/100 s on every Linux in use. */
   private static final double TICK = 0.01;
 
   private static final Path ROOT = Path.of("/proc");
 
   private Proc() {}
 
-  /** Memory that a process has, or had when it had the most. */
+  /** Current or peak resident memory of a process. */
   enum Memory {
     NOW("VmRSS"),
     PEAK("VmHWM");
@@ -38,12 +38,12 @@ public final class Proc {
   /**
    * One line of {@code /proc/PID/stat}.
    *
-   * @param own CPU seconds that it used itself
-   * @param ended CPU seconds of its children that have ended and were waited for
+   * @param own its CPU seconds
+   * @param ended CPU seconds of its children that have exited and were waited for
    */
   record Stat(long pid, long parent, double own, double ended) {
 
-    /** The name, in brackets, may itself have brackets and spaces. */
+    /** The name, in parentheses, may itself contain parentheses and spaces. */
     static Stat parse(String line) {
       int name = line.indexOf('(');
       String[] rest = line.substring(line.lastIndexOf(')') + 2).split(" ", -1);
@@ -64,7 +64,7 @@ public final class Proc {
     return stat(pid).map(Stat::own).orElse(0.0);
   }
 
-  /** CPU seconds of a process and all that it ever started and waited for. */
+  /** CPU seconds of a process, its descendants, and their children that have exited. */
   public static double cpuOfTree(long pid) {
     return stats(pid).stream().mapToDouble(process -> process.own() + process.ended()).sum();
   }
@@ -96,11 +96,11 @@ public final class Proc {
     try {
       return Optional.of(Stat.parse(read(pid, "stat")));
     } catch (IOException _) {
-      return Optional.empty(); // ended meanwhile
+      return Optional.empty(); // the process has exited
     }
   }
 
-  /** CPU seconds that all cores spent on anything since the machine started. */
+  /** Busy CPU seconds of all cores since boot. */
   static double busy() {
     try {
       return busy(Files.readString(ROOT.resolve("stat")));
@@ -119,14 +119,14 @@ public final class Proc {
     return sum;
   }
 
-  /** Memory of processes, in MB; what they share counts for each. */
+  /** Memory of processes in MB; shared pages count for each process. */
   static double rssMb(List<Long> pids, Memory memory) {
     double sum = 0;
     for (long pid : pids) {
       try {
         sum += rssMb(read(pid, "status"), memory);
       } catch (IOException _) {
-        // ended meanwhile
+        // the process has exited
       }
     }
     return sum;

@@ -7,7 +7,7 @@ import carillon.bench.systems.RawLimit;
 import java.io.IOException;
 import java.sql.SQLException;
 
-/** What {@link Publishing} does, by the same client with the same settings, from memory. */
+/** Produces the records of {@link Publishing} with the same client and settings, from memory. */
 public record Producing(String servers) implements Scenario<RawLimit> {
 
   @Override
@@ -16,7 +16,7 @@ public record Producing(String servers) implements Scenario<RawLimit> {
     raw.produce(servers, stage.sizes().warmUp());
     stage.progress().step("producing");
     Meter meter = Meter.start(raw);
-    Intake.Taken taken = raw.produce(servers, stage.sizes().drain());
-    return meter.stop(taken.tasks()).with(Metric.RATE, taken.tasks() / taken.seconds());
+    Intake.Accepted accepted = raw.produce(servers, stage.sizes().drain());
+    return meter.stop(accepted.tasks()).with(Metric.RATE, accepted.tasks() / accepted.seconds());
   }
 }

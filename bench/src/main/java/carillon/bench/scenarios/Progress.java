@@ -4,7 +4,7 @@ import java.io.PrintStream;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
-/** Says how far the run is: a bar that moves on a terminal, a line for each step otherwise. */
+/** Shows the progress of the run: as a bar on a terminal, otherwise as one line per step. */
 public final class Progress {
 
   private static final int WIDTH = 30;
@@ -23,7 +23,7 @@ public final class Progress {
     title = text;
   }
 
-  /** A step began, such as loading. */
+  /** Shows that a step, such as loading, has begun. */
   public void step(String text) {
     if (isTerminal) {
       out.printf("\r\033[K%s  %s ...", title, text);
@@ -33,7 +33,6 @@ public final class Progress {
     out.flush();
   }
 
-  /** So much of it is done. */
   public void at(long done, long all) {
     if (isTerminal) {
       out.printf("\r\033[K%s  %s %,d of %,d", title, bar(done, all), done, all);

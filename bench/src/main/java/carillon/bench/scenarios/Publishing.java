@@ -24,7 +24,7 @@ public final class Publishing implements Scenario<CarillonServer> {
     return publish(carillon, stage, TOPIC, stage.sizes().drain());
   }
 
-  /** Creates waiting tasks, releases them at once, and waits until all have ended. */
+  /** Creates tasks of a paused type, resumes it, and waits until all have ended. */
   static Figures publish(CarillonServer carillon, Stage stage, Map<String, ?> target, int tasks)
       throws IOException, SQLException, InterruptedException {
     String type = carillon.newType(Map.of("target", target, "paused", true));

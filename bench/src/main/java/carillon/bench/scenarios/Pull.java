@@ -16,7 +16,7 @@ import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.LongStream;
 
-/** Workers that claim 500 tasks at a time and report them all done; times are those of a claim. */
+/** Workers claim up to 500 tasks at a time and report them done; times are of the claims. */
 public final class Pull implements Scenario<CarillonServer> {
 
   private static final int WORKERS = 4;
@@ -38,17 +38,17 @@ public final class Pull implements Scenario<CarillonServer> {
     carillon.submit(null, tasks, _ -> Tasks.task(type, ""));
     carillon.store().settle();
     stage.progress().step("pulling");
-    AtomicInteger left = new AtomicInteger(tasks);
+    AtomicInteger remaining = new AtomicInteger(tasks);
     Meter meter = Meter.start(carillon);
-    long[] claims = Callers.together(WORKERS, () -> work(carillon, type, left));
+    long[] claims = Callers.together(WORKERS, () -> work(carillon, type, remaining));
     Figures figures = meter.stop(tasks);
     return figures
         .with(Metric.RATE, tasks / carillon.seconds(tasks))
         .with(Percentiles.ofNanos(claims).times());
   }
 
-  /** Until nothing is left; returns how long each claim took. */
-  private static long[] work(CarillonServer carillon, String type, AtomicInteger left)
+  /** Works until no task remains; returns how long each claim took. */
+  private static long[] work(CarillonServer carillon, String type, AtomicInteger remaining)
       throws IOException {
     byte[] claim =
         """
@@ -58,31 +58,31 @@ public final class Pull implements Scenario<CarillonServer> {
             .getBytes(StandardCharsets.UTF_8);
     LongStream.Builder took = LongStream.builder();
     try (Wire wire = carillon.wire(null)) {
-      while (left.get() > 0) {
+      while (remaining.get() > 0) {
         long began = System.nanoTime();
-        byte[] answer = wire.post("/v1/work/claim", "application/json", claim);
+        byte[] response = wire.post("/v1/work/claim", "application/json", claim);
         took.add(System.nanoTime() - began);
-        List<String> tasks = tasks(new String(answer, StandardCharsets.UTF_8));
+        List<String> tasks = tasks(new String(response, StandardCharsets.UTF_8));
         if (!tasks.isEmpty()) {
           wire.post("/v1/work/report", "application/json", report(tasks));
-          left.addAndGet(-tasks.size());
+          remaining.addAndGet(-tasks.size());
         }
       }
     }
     return took.build().toArray();
   }
 
-  /** Id and token of each, as they stand in the answer: a parser would cost what is measured. */
-  private static List<String> tasks(String answer) {
+  /** Copies id and token as text: a JSON parser would use the CPU that is being measured. */
+  private static List<String> tasks(String response) {
     List<String> tasks = new ArrayList<>(MAX);
-    for (int id = answer.indexOf(ID); id >= 0; id = answer.indexOf(ID, id + 1)) {
-      int token = answer.indexOf(TOKEN, id);
-      tasks.add(member(answer, id) + "," + member(answer, token));
+    for (int id = response.indexOf(ID); id >= 0; id = response.indexOf(ID, id + 1)) {
+      int token = response.indexOf(TOKEN, id);
+      tasks.add(member(response, id) + "," + member(response, token));
     }
     return tasks;
   }
 
-  /** Name and value of a string that needs no escapes. */
+  /** The name and the string value of a member; the value must not contain escapes. */
   private static String member(String json, int start) {
     int value = json.indexOf(':', start) + 2;
     return json.substring(start, json.indexOf('"', value) + 1);

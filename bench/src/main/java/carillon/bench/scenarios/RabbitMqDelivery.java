@@ -9,8 +9,8 @@ import java.sql.SQLException;
 import java.util.Map;
 
 /**
- * A drain that publishes each task to a quorum queue, right after a plain producer did the same:
- * the ratio is to that one's rate.
+ * A drain that publishes each task to a quorum queue. The ratio is to the rate of a plain producer
+ * right before it.
  */
 public record RabbitMqDelivery(RabbitMq rabbit) implements Scenario<CarillonServer> {
 
@@ -30,6 +30,8 @@ public record RabbitMqDelivery(RabbitMq rabbit) implements Scenario<CarillonServ
     return figures
         .with(Metric.RATIO, rate == null ? Double.NaN : rate / plain)
         .with(carillon.between("started_at", "finished_at").times())
-        .note("a plain producer with confirms for every 1,000: %,.0f messages/s".formatted(plain));
+        .note(
+            "plain producer with confirms for every 1,000 messages: %,.0f messages/s"
+                .formatted(plain));
   }
 }

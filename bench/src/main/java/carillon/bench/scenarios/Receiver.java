@@ -10,7 +10,7 @@ import java.net.ServerSocket;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 
-/** The target of deliveries: reads each request and says 200. */
+/** The HTTP target: answers every request with 200. */
 public final class Receiver implements AutoCloseable {
 
   private static final byte[] OK =
@@ -53,7 +53,7 @@ public final class Receiver implements AutoCloseable {
         out.write(OK);
       }
     } catch (IOException _) {
-      // the other side is done
+      // the client closed the connection
     }
   }
 

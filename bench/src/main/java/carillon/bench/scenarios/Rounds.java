@@ -11,14 +11,11 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 
-/**
- * A scenario of several rounds, of which the one in the middle counts: one alone differs by a tenth
- * from the next.
- */
+/** A scenario of several rounds, of which the median counts: single rounds differ by a tenth. */
 interface Rounds<C extends Contender> extends Scenario<C> {
 
-  /** A system that takes longer than this is measured by what it has done by then. */
-  Duration AGAIN = Duration.ofSeconds(30);
+  /** No further round is started after this time. */
+  Duration ENOUGH = Duration.ofSeconds(30);
 
   void warmUp(C contender, Stage stage) throws IOException, SQLException, InterruptedException;
 
@@ -32,11 +29,12 @@ interface Rounds<C extends Contender> extends Scenario<C> {
     long began = System.nanoTime();
     do {
       rounds.add(round(contender, stage));
-    } while (rounds.size() < stage.sizes().rounds() && System.nanoTime() - began < AGAIN.toNanos());
-    return middle(rounds);
+    } while (rounds.size() < stage.sizes().rounds()
+        && System.nanoTime() - began < ENOUGH.toNanos());
+    return median(rounds);
   }
 
-  static Figures middle(List<Figures> rounds) {
+  static Figures median(List<Figures> rounds) {
     List<Figures> byRate =
         rounds.stream().sorted(comparingDouble(round -> round.required(Metric.RATE))).toList();
     return byRate.get((byRate.size() - 1) / 2);

@@ -5,7 +5,7 @@ import carillon.bench.systems.Contender;
 import java.io.IOException;
 import java.sql.SQLException;
 
-/** One way of using a scheduler, measured. */
+/** Measures one way of using a scheduler. */
 public interface Scenario<C extends Contender> {
 
   Figures run(C contender, Stage stage) throws IOException, SQLException, InterruptedException;

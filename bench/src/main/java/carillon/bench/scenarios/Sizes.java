@@ -3,25 +3,25 @@ package carillon.bench.scenarios;
 import java.time.Duration;
 
 /**
- * How much of everything.
+ * The sizes of the scenarios.
  *
- * @param warmUp tasks drained before anything is measured, so that the JIT has seen the code
- * @param httpWarmUp tasks of the warm-up of http, where the JVM has more to compile
- * @param enqueueWarmUp how long tasks are handed in one by one before that is measured
+ * @param warmUp tasks drained before the measurement, so that the JIT has compiled the code
+ * @param httpWarmUp warm-up tasks of http, which has more code to compile
+ * @param enqueueWarmUp duration of the warm-up of enqueue
  * @param drain tasks of drain, growth, snapshot and lanes
- * @param future tasks of the next weeks that growth drains next to
- * @param bulk tasks handed in in bulk
+ * @param future tasks of growth that are due in the next weeks
+ * @param bulk tasks created in bulk
  * @param http tasks delivered over HTTP in a round
  * @param pull tasks claimed by workers
  * @param burst tasks due at one instant
  * @param bigBurst tasks of burst-500k
- * @param dashboard tasks that there are while pages are asked for
- * @param watching how long streams are measured at a time
+ * @param dashboard tasks in the database while the dashboard is measured
+ * @param watching duration of each measurement of streams
  * @param window over which the tasks of lateness are spread
- * @param enqueuing how long tasks are handed in one by one
- * @param rounds of drain, lanes and http, unless they take long
- * @param pairs of a round without and one with what disturbs it, of growth and snapshot
- * @param patience after which a scenario ends with what has been reached
+ * @param enqueuing duration of enqueue
+ * @param rounds of drain, lanes and http, fewer if they take long
+ * @param pairs of growth and snapshot: one round without and one with the disturbance
+ * @param timeout after which a scenario stops and reports what has finished
  */
 public record Sizes(
     int warmUp,
@@ -40,7 +40,7 @@ public record Sizes(
     Duration enqueuing,
     int rounds,
     int pairs,
-    Duration patience) {
+    Duration timeout) {
 
   public static final Sizes QUICK =
       new Sizes(
@@ -82,20 +82,21 @@ public record Sizes(
           3,
           Duration.ofMinutes(2));
 
-  /** What {@link #of} makes of it, in words. */
+  /** Describes the reductions of {@link #of}. */
   public static final String PEERS =
       """
-      three rounds, of which the middle counts, for Carillon, sql and graphile-worker, one for the others; growth and
-      snapshot once of all but Carillon; of a drain at most 300,000 of graphile-worker, 150,000 of pg-boss, 80,000 of
-      BullMQ, 60,000 of db-scheduler, 12,000 of JobRunr and 2,000 of Quartz, after 150,000, 40,000, 20,000, 40,000, 5,000
-      and 1,000 to warm up; in bulk 300,000 of graphile-worker and pg-boss, 100,000 of BullMQ, 50,000 of JobRunr and 3,000
-      of Quartz; growth has 1,000,000 future tasks; lateness is over 10 s, and enqueue takes 5 s\
+      a drain has three rounds for Carillon, sql and graphile-worker, of which the median counts, and one for the others;
+      growth and snapshot have three pairs of rounds for Carillon and one for the others; a drain has at most 300,000
+      tasks for graphile-worker, 150,000 for pg-boss, 80,000 for BullMQ, 60,000 for db-scheduler, 12,000 for JobRunr and
+      2,000 for Quartz, after a warm-up of 150,000, 40,000, 20,000, 40,000, 5,000 and 1,000; bulk has 300,000 for
+      graphile-worker and pg-boss, 100,000 for BullMQ, 50,000 for JobRunr and 3,000 for Quartz; growth has 1,000,000 future
+      tasks, lateness takes 10 s, and enqueue takes 5 s\
       """;
 
   private static final int FUTURE_OF_OTHERS = 1_000_000;
-  private static final Duration PATIENCE_WITH_OTHERS = Duration.ofMinutes(1);
+  private static final Duration TIMEOUT_OF_OTHERS = Duration.ofMinutes(1);
 
-  /** The same, or less of it for a system that would take too long. */
+  /** Returns these sizes, reduced for a system that would take too long. */
   public Sizes of(String system) {
     return switch (system) {
       case "carillon", "raw" -> this;
@@ -106,19 +107,19 @@ public record Sizes(
       case "db-scheduler" -> atMost(40_000, 60_000, 1_000_000, 1);
       case "jobrunr" -> atMost(5_000, 12_000, 50_000, 1);
       case "quartz" -> atMost(1_000, 2_000, 3_000, 1);
-      case String many when many.startsWith("carillon-") -> this;
-      default -> throw new IllegalArgumentException("no such system: " + system);
+      case String cluster when cluster.startsWith("carillon-") -> this;
+      default -> throw new IllegalArgumentException("unknown system: " + system);
     };
   }
 
-  private Sizes atMost(int mostWarmUp, int mostDrain, int mostBulk, int mostRounds) {
+  private Sizes atMost(int maxWarmUp, int maxDrain, int maxBulk, int maxRounds) {
     return new Sizes(
-        Math.min(warmUp, mostWarmUp),
+        Math.min(warmUp, maxWarmUp),
         httpWarmUp,
         enqueueWarmUp,
-        Math.min(drain, mostDrain),
+        Math.min(drain, maxDrain),
         Math.min(future, FUTURE_OF_OTHERS),
-        Math.min(bulk, mostBulk),
+        Math.min(bulk, maxBulk),
         http,
         pull,
         burst,
@@ -127,8 +128,8 @@ public record Sizes(
         watching,
         window.dividedBy(2),
         enqueuing.dividedBy(2),
-        Math.min(rounds, mostRounds),
+        Math.min(rounds, maxRounds),
         1,
-        PATIENCE_WITH_OTHERS);
+        TIMEOUT_OF_OTHERS);
   }
 }

@@ -5,18 +5,18 @@ import carillon.bench.systems.Worker;
 import java.io.IOException;
 import java.sql.SQLException;
 
-/** What every scenario has at hand: how much to do, whom to tell, and how to wait. */
+/** What every scenario needs: the sizes, the progress display, and how to wait. */
 public record Stage(Sizes sizes, Progress progress) {
 
   /**
-   * What has finished when the waiting ended.
+   * The tasks that have finished when the wait ends.
    *
-   * @param tasks how many
-   * @param of how many it should have been
+   * @param tasks the number of finished tasks
+   * @param of the number of expected tasks
    */
-  record Reached(long tasks, long of, long seconds) {
+  record Finished(long tasks, long of, long seconds) {
 
-    /** Says so if time was up before all had finished. */
+    /** Adds a remark if the wait timed out. */
     Figures noteOn(Figures figures) {
       return tasks >= of
           ? figures
@@ -34,24 +34,24 @@ public record Stage(Sizes sizes, Progress progress) {
     await(worker, before, sizes.warmUp());
   }
 
-  /** Waits until this many more tasks have finished, or time is up. */
-  Reached await(Worker worker, long before, long tasks) throws IOException, InterruptedException {
+  /** Waits until this many more tasks have finished, or the timeout. */
+  Finished await(Worker worker, long before, long tasks) throws IOException, InterruptedException {
     long began = System.nanoTime();
     while (true) {
       long done = worker.finished() - before;
       progress.at(done, tasks);
       long nanos = System.nanoTime() - began;
-      if (done >= tasks || nanos > sizes.patience().toNanos()) {
+      if (done >= tasks || nanos > sizes.timeout().toNanos()) {
         if (done <= 0) {
-          throw new IOException("nothing has finished within " + sizes.patience());
+          throw new IOException("no task finished within " + sizes.timeout());
         }
-        return new Reached(done, tasks, nanos / 1_000_000_000);
+        return new Finished(done, tasks, nanos / 1_000_000_000);
       }
       Thread.sleep(pauseMillis(done, tasks, nanos));
     }
   }
 
-  /** Polls rarely, to disturb little, and more often towards the end, to see it in time. */
+  /** Polls rarely, to disturb little, and more often towards the end, to notice it in time. */
   static long pauseMillis(long done, long tasks, long nanos) {
     double left = done == 0 ? 0 : nanos / 1e6 * (tasks - done) / done;
     return Math.clamp((long) (left / 4), 10, 200);

@@ -12,49 +12,49 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One system's part in a scenario whose systems alternate, so that a machine that gets faster or
- * slower meanwhile does so for all of them. It is there from the first round to the last, and has
- * nothing to do while the others are at it.
+ * One system in a scenario whose systems alternate, so that drift of the machine affects all of
+ * them. The system runs from the first round to the last and is idle during the rounds of the
+ * others.
  */
 public final class Turn<C extends Contender> implements AutoCloseable {
 
   private final String system;
   private final Contender.Start<C> start;
-  private final Rounds<? super C> what;
+  private final Rounds<? super C> scenario;
   private final List<Figures> rounds = new ArrayList<>();
   private @Nullable C contender;
 
-  public Turn(String system, Contender.Start<C> start, Rounds<? super C> what) {
+  public Turn(String system, Contender.Start<C> start, Rounds<? super C> scenario) {
     this.system = system;
     this.start = start;
-    this.what = what;
+    this.scenario = scenario;
   }
 
   public String system() {
     return system;
   }
 
-  /** Starts it and warms it up. */
+  /** Starts the system and warms it up. */
   public C start(Stage stage) throws IOException, SQLException, InterruptedException {
     C started = start.start();
     contender = started;
-    what.warmUp(started, stage);
+    scenario.warmUp(started, stage);
     return started;
   }
 
   public void round(Stage stage) throws IOException, SQLException, InterruptedException {
-    rounds.add(what.round(requireNonNull(contender), stage));
+    rounds.add(scenario.round(requireNonNull(contender), stage));
   }
 
   public Store store() {
     return requireNonNull(contender).store();
   }
 
-  public Figures middle() {
-    return Rounds.middle(rounds);
+  public Figures median() {
+    return Rounds.median(rounds);
   }
 
-  /** Stops it if it was started. */
+  /** Stops the system if it was started. */
   @Override
   public void close() throws IOException, SQLException {
     if (contender != null) {

@@ -1,4 +1,4 @@
-/** The scenarios, and what each of them needs to measure a system. */
+/** The scenarios, and what they need to measure a system. */
 @NullMarked
 package carillon.bench.scenarios;
 

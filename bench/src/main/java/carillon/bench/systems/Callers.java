@@ -11,12 +11,12 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.stream.LongStream;
 
-/** Many who do the same at once. */
+/** Runs the same work on many concurrent callers. */
 public final class Callers {
 
   private Callers() {}
 
-  /** The times of what each has done, all in one. */
+  /** Returns the times of all callers in one array. */
   public static long[] together(int callers, Callable<long[]> work)
       throws IOException, InterruptedException {
     try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {

@@ -13,12 +13,12 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 
-/** Several nodes of Carillon on one database; tasks are handed in through the first. */
+/** Several nodes of Carillon on one database; tasks are created through the first. */
 public final class CarillonCluster implements Contender {
 
   private static final Duration POLL = Duration.ofMillis(50);
 
-  /** Eight nodes must fit into the connections that PostgreSQL has. */
+  /** Eight nodes must fit into PostgreSQL's {@code max_connections}. */
   private static final List<String> FEWER_CONNECTIONS = List.of("--pool-size", "10");
 
   private final CarillonServer first;
@@ -33,7 +33,7 @@ public final class CarillonCluster implements Contender {
   }
 
   /**
-   * @param log of PostgreSQL
+   * @param log the log file of PostgreSQL
    */
   static CarillonCluster start(
       Database database, Path directory, List<String> options, int nodes, Path log)
@@ -90,7 +90,7 @@ public final class CarillonCluster implements Contender {
     return first.lead(tasks);
   }
 
-  /** Takes in tasks that are all due at one instant. */
+  /** Creates tasks that are all due at one instant. */
   public void load(int tasks, int slices, Instant due) throws IOException {
     type = first.newType(Map.of("target", Map.of("discard", Map.of()), "slices", slices));
     first.submit(null, tasks, _ -> Tasks.task(type, CarillonServer.due(due)));
@@ -106,9 +106,9 @@ public final class CarillonCluster implements Contender {
              AND NOT EXISTS (SELECT FROM carillon.claim WHERE node IS NOT NULL)
       """;
 
-  /** Until nothing waits or runs any more. */
-  public void awaitEnd(Duration patience) throws IOException, SQLException, InterruptedException {
-    long end = System.nanoTime() + patience.toNanos();
+  /** Waits until no task of the type is pending or running. */
+  public void awaitEnd(Duration timeout) throws IOException, SQLException, InterruptedException {
+    long end = System.nanoTime() + timeout.toNanos();
     try (Connection connection = store().connect();
         Statement settings = connection.createStatement();
         PreparedStatement statement = connection.prepareStatement(HAS_ENDED)) {
@@ -118,7 +118,7 @@ public final class CarillonCluster implements Contender {
       statement.setString(1, type);
       while (!isTrue(statement)) {
         if (System.nanoTime() > end) {
-          throw new IOException("not all tasks have finished within " + patience);
+          throw new IOException("not all tasks finished within " + timeout);
         }
         Thread.sleep(POLL);
       }
@@ -131,12 +131,12 @@ public final class CarillonCluster implements Contender {
     }
   }
 
-  /** From the first start to the last end. */
+  /** Seconds from the first start to the last end. */
   public double seconds(int tasks) throws SQLException {
     return first.seconds(tasks);
   }
 
-  /** Of the node that ran the fewest tasks, how many in parts of an even share. */
+  /** The number of tasks of the node with the fewest, divided by an even share. */
   public double leastShare(int tasks) throws SQLException {
     double[] counts = store().column(BY_NODE, type);
     double least = counts.length < size() ? 0 : counts[0];
@@ -154,8 +154,8 @@ public final class CarillonCluster implements Contender {
       """;
 
   /**
-   * How many statements took or ended tasks since statistics were reset. Known by what they say:
-   * PostgreSQL drops a comment before a statement.
+   * How many statements claimed or ended tasks since statistics were reset. They are recognised by
+   * their SQL, because PostgreSQL drops a comment that precedes a statement.
    */
   public double claimsAndEnds() throws SQLException {
     return Double.parseDouble(

@@ -27,11 +27,11 @@ public final class CarillonServer implements Scheduler {
 
   private static final int BATCH = 5_000;
   private static final int BULK_CALLERS = 2;
-  private static final int SLICES = 2; // so that both claimers of what is only kept have some
-  private static final long SELDOM_NANOS = 1_000_000_000;
+  private static final int SLICES = 2; // so that both discard claimers have work
+  private static final long METRICS_INTERVAL_NANOS = 1_000_000_000;
   private static final int FUTURE_DAYS = 30;
 
-  /** As many as there are cores where this is usually run. */
+  /** The number of cores where this usually runs. */
   private static final int COPIERS = 2;
 
   private static final String KEY = "bench-admin-key-0123456789-0123456789";
@@ -43,7 +43,7 @@ public final class CarillonServer implements Scheduler {
   private final Carillon client;
   private String type = "";
   private int loads;
-  private long askedAt = System.nanoTime() - SELDOM_NANOS;
+  private long metricsReadAt = System.nanoTime() - METRICS_INTERVAL_NANOS;
   private long finished;
 
   private CarillonServer(Database database, Node node) {
@@ -53,7 +53,7 @@ public final class CarillonServer implements Scheduler {
   }
 
   /**
-   * @param options more of them for the command line
+   * @param options additional command line options
    */
   static CarillonServer start(Database database, Path directory, List<String> options)
       throws IOException {
@@ -61,7 +61,7 @@ public final class CarillonServer implements Scheduler {
         database, Node.start(directory.resolve(database.name()), options(database, options)));
   }
 
-  /** What every node on this database is started with. */
+  /** The options of every node on this database. */
   static List<String> options(Database database, List<String> more) {
     List<String> all =
         new ArrayList<>(
@@ -80,14 +80,14 @@ public final class CarillonServer implements Scheduler {
     return client;
   }
 
-  /** A connection of its own for load. */
+  /** Opens a new connection with the admin key. */
   public Wire wire(@Nullable String tenant) throws IOException {
     String headers = authorization(KEY);
     return new Wire(
         node.url(), tenant == null ? headers : headers + "Carillon-Tenant: " + tenant + "\r\n");
   }
 
-  /** A client with a key other than the admin key. */
+  /** Opens a new connection with another key. */
   public Wire wireOf(String key) throws IOException {
     return new Wire(node.url(), authorization(key));
   }
@@ -103,8 +103,8 @@ public final class CarillonServer implements Scheduler {
 
   @Override
   public String settings() {
-    return "one node with all roles and default settings, over HTTP; types with 2 slices, pulled"
-        + " ones with 4";
+    return "one node with all roles and default settings, over HTTP; types with 2 slices, pull"
+        + " types with 4";
   }
 
   @Override
@@ -112,7 +112,7 @@ public final class CarillonServer implements Scheduler {
     return node.pid();
   }
 
-  /** Makes a type that is not used yet the current one. */
+  /** Creates a new type and makes it the current one. */
   public String newType(Map<String, ?> settings) {
     type = "load-" + ++loads;
     client.put("/v1/types/" + type, settings);
@@ -125,7 +125,7 @@ public final class CarillonServer implements Scheduler {
     submit(null, tasks, _ -> Tasks.task(type, ""));
   }
 
-  /** Hands in tasks in batches. */
+  /** Creates tasks in batches. */
   public void submit(@Nullable String tenant, int tasks, IntFunction<String> task)
       throws IOException {
     try (Wire wire = wire(tenant)) {
@@ -138,8 +138,8 @@ public final class CarillonServer implements Scheduler {
   }
 
   /**
-   * One task a day goes through the API and makes lane and partition; the others are copies of it,
-   * because millions over HTTP would take longer than all that is measured.
+   * Creates one task per day through the API, which creates lane and partition; the others are
+   * copies of it, because creating millions over HTTP would take longer than the measurement.
    */
   @Override
   public void loadFuture(int tasks) throws IOException, SQLException, InterruptedException {
@@ -168,8 +168,9 @@ public final class CarillonServer implements Scheduler {
       WHERE l.type = ?
       """;
 
-  // Copies each task so often, spread over the hour from when it is due. The time in an id is that
-  // of the task it was copied from, which is all that a partition needs; its end counts the copies.
+  // Spreads the copies of each task over the hour after it is due. The id of a copy has the
+  // timestamp
+  // of the original, which determines the partition, and ends in the number of the copy.
   private static final String COPY =
       """
       DO $$
@@ -203,10 +204,10 @@ public final class CarillonServer implements Scheduler {
 
   @Override
   public long finished() {
-    // Its metrics also count waiting tasks by a statement, so they are read rarely.
+    // Reading the metrics also runs a statement that counts waiting tasks, so read them rarely.
     long now = System.nanoTime();
-    if (now - askedAt > SELDOM_NANOS) {
-      askedAt = now;
+    if (now - metricsReadAt > METRICS_INTERVAL_NANOS) {
+      metricsReadAt = now;
       Matcher matcher = COMPLETED.matcher(client.text("/metrics"));
       finished = matcher.find() ? (long) Double.parseDouble(matcher.group(1)) : 0;
     }
@@ -215,31 +216,31 @@ public final class CarillonServer implements Scheduler {
 
   @Override
   public double seconds(long tasks) throws SQLException {
-    return seconds(tasks, type, EVER);
+    return seconds(tasks, type, SINCE_EVER);
   }
 
   /** Counts tasks of all types with this prefix that were created since then. */
   public double seconds(long tasks, String prefix, String since) throws SQLException {
-    long completed = (long) Double.parseDouble(ask("count(*)", prefix, since));
+    long completed = (long) Double.parseDouble(query("count(*)", prefix, since));
     if (completed != tasks) {
       throw new IllegalStateException(completed + " of " + tasks + " tasks have completed");
     }
     return Double.parseDouble(
-        ask("extract(epoch FROM max(t.finished_at) - min(t.started_at))", prefix, since));
+        query("extract(epoch FROM max(t.finished_at) - min(t.started_at))", prefix, since));
   }
 
-  /** By the database's clock. */
+  /** The time of the database's clock. */
   public String now() throws SQLException {
     return database.one("SELECT clock_timestamp()");
   }
 
-  private String ask(String what, String prefix, String since) throws SQLException {
-    return database.one(FROM_COMPLETED.formatted(what), prefix, since);
+  private String query(String expression, String prefix, String since) throws SQLException {
+    return database.one(FROM_COMPLETED.formatted(expression), prefix, since);
   }
 
-  private static final String EVER = "-infinity";
+  private static final String SINCE_EVER = "-infinity";
 
-  // What has completed was due, so that the partitions of days to come need not be looked through.
+  // A completed task was due, so future partitions need not be scanned.
   private static final String FROM_COMPLETED =
       """
       SELECT %s
@@ -252,21 +253,21 @@ public final class CarillonServer implements Scheduler {
         AND t.attempt = 1
       """;
 
-  /** Of the tasks that were loaded last, the time between two of their columns. */
+  /** The time between two columns of the tasks that were loaded last. */
   public Percentiles between(String from, String to) throws SQLException {
     return Percentiles.ofMillis(
-        database.column(FROM_COMPLETED.formatted(millis(from, to)), type, EVER));
+        database.column(FROM_COMPLETED.formatted(millis(from, to)), type, SINCE_EVER));
   }
 
   /** Start delays of another type's tasks that were due during the last run. */
   public Percentiles latenessDuring(String other) throws SQLException {
-    String whileTheyRan = " AND t.due_at <= ?::timestamptz";
+    String untilTheLastEnd = " AND t.due_at <= ?::timestamptz";
     return Percentiles.ofMillis(
         database.column(
-            FROM_COMPLETED.formatted(millis("due_at", "started_at")) + whileTheyRan,
+            FROM_COMPLETED.formatted(millis("due_at", "started_at")) + untilTheLastEnd,
             other,
-            EVER,
-            ask("max(t.finished_at)", type, EVER)));
+            SINCE_EVER,
+            query("max(t.finished_at)", type, SINCE_EVER)));
   }
 
   private static String millis(String from, String to) {
@@ -274,19 +275,19 @@ public final class CarillonServer implements Scheduler {
   }
 
   @Override
-  public Taken oneByOne(Duration duration) throws IOException, InterruptedException {
-    byte[] body = farTask().getBytes(StandardCharsets.UTF_8);
+  public Accepted oneByOne(Duration duration) throws IOException, InterruptedException {
+    byte[] body = futureTask().getBytes(StandardCharsets.UTF_8);
     long began = System.nanoTime();
     long end = began + duration.toNanos();
     long[] took =
         send(CALLERS, "/v1/tasks", "application/json", body, () -> System.nanoTime() < end);
     double seconds = (System.nanoTime() - began) / 1e9;
-    return new Taken(took.length, seconds, Percentiles.ofNanos(took).times());
+    return new Accepted(took.length, seconds, Percentiles.ofNanos(took).times());
   }
 
   @Override
-  public Taken inBulk(int tasks) throws IOException, InterruptedException {
-    String task = farTask();
+  public Accepted inBulk(int tasks) throws IOException, InterruptedException {
+    String task = futureTask();
     byte[] body = Tasks.lines(BATCH, _ -> task);
     AtomicInteger left = new AtomicInteger(tasks / BATCH);
     long began = System.nanoTime();
@@ -298,24 +299,24 @@ public final class CarillonServer implements Scheduler {
             body,
             () -> left.getAndDecrement() > 0);
     double seconds = (System.nanoTime() - began) / 1e9;
-    return new Taken((long) took.length * BATCH, seconds, Percentiles.ofNanos(took).times());
+    return new Accepted((long) took.length * BATCH, seconds, Percentiles.ofNanos(took).times());
   }
 
-  private String farTask() {
+  private String futureTask() {
     String name = newType(Map.of("target", Map.of("discard", Map.of())));
     return Tasks.task(name, ",\"delay\":\"1h\"");
   }
 
-  /** How long each request took, in nanoseconds. */
+  /** Returns how long each request took, in nanoseconds. */
   private long[] send(
-      int callers, String path, String mediaType, byte[] body, BooleanSupplier another)
+      int callers, String path, String mediaType, byte[] body, BooleanSupplier hasMore)
       throws IOException, InterruptedException {
     return Callers.together(
         callers,
         () -> {
           LongStream.Builder took = LongStream.builder();
           try (Wire wire = wire(null)) {
-            while (another.getAsBoolean()) {
+            while (hasMore.getAsBoolean()) {
               long began = System.nanoTime();
               wire.post(path, mediaType, body);
               took.add(System.nanoTime() - began);
@@ -337,7 +338,7 @@ public final class CarillonServer implements Scheduler {
     submit(null, tasks, i -> Tasks.task(type, due(spread.get(i))));
   }
 
-  /** Random times, the same in every run. */
+  /** Random times in the window, the same in every run. */
   public static List<Instant> spread(int tasks, Instant from, Duration window) {
     Random random = new Random(42);
     long micros = window.toNanos() / 1000;
@@ -347,7 +348,7 @@ public final class CarillonServer implements Scheduler {
         .toList();
   }
 
-  /** The member of a task that says when it is due. */
+  /** The JSON member of a task with its due time. */
   public static String due(Instant at) {
     return ",\"dueAt\":\"" + at + "\"";
   }
@@ -359,12 +360,12 @@ public final class CarillonServer implements Scheduler {
 
   private double sinceDue(String which) throws SQLException {
     String millis = "extract(epoch FROM %s(t.finished_at) - min(t.due_at)) * 1000".formatted(which);
-    return Double.parseDouble(ask(millis, type, EVER));
+    return Double.parseDouble(query(millis, type, SINCE_EVER));
   }
 
-  /** Takes in one task that is not due soon. */
-  void leaveOne() throws IOException {
-    String task = farTask();
+  /** Creates one task that is due in the future. */
+  void createOneTask() throws IOException {
+    String task = futureTask();
     submit(null, 1, _ -> task);
   }
 

@@ -4,10 +4,10 @@ import java.io.IOException;
 import java.sql.SQLException;
 import java.util.List;
 
-/** A system under measurement, running on a store of its own. */
+/** A measured system with its own store. */
 public interface Contender extends AutoCloseable {
 
-  /** Starts a system on a store of its own. */
+  /** Starts a system on a new store. */
   interface Start<C extends Contender> {
     C start() throws IOException, SQLException;
   }
@@ -22,7 +22,7 @@ public interface Contender extends AutoCloseable {
     return List.of(pid());
   }
 
-  /** Version and what was tuned, in one line. */
+  /** Version and tuned settings, in one line. */
   String settings();
 
   /** Stops it and removes its store. */

@@ -9,11 +9,11 @@ import java.sql.Statement;
 import java.util.stream.DoubleStream;
 
 /**
- * One database of the benchmark's PostgreSQL, and a connection to ask it what happened.
+ * One database of the benchmark's PostgreSQL.
  *
- * @param role what connects: the owner of the database, a plain role
- * @param superuser for what the benchmark does to the server
- * @param postgres the process of the server, the parent of all others
+ * @param role the owner of the database, which the systems connect as
+ * @param superuser for settings, statistics and maintenance by the benchmark
+ * @param postgres the process id of the postmaster
  */
 public record Database(
     String host, int port, String name, Login role, Login superuser, long postgres)
@@ -27,7 +27,7 @@ public record Database(
     }
   }
 
-  /** Tables with a row that was written since their last vacuum or analysis, or that had none. */
+  /** Tables that changed since their last vacuum or analyze, or that had none. */
   private static final String CHANGED =
       """
       SELECT coalesce(string_agg(c.oid::regclass::text, ', '), '')
@@ -47,13 +47,13 @@ public record Database(
       WHERE c.relkind = 'p'
       """;
 
-  /** As Carillon and others take it. */
+  /** In the format that Carillon and the other schedulers accept. */
   @Override
   public String url() {
     return "postgresql://%s:%s@%s:%d/%s".formatted(role.user(), role.password(), host, port, name);
   }
 
-  /** The same one, for what only a superuser may: settings, statistics of all, vacuum. */
+  /** The same database with a superuser's connections, for settings, statistics and vacuum. */
   Database asSuperuser() {
     return new Database(host, port, name, superuser, superuser, postgres);
   }
@@ -123,7 +123,7 @@ public record Database(
     return Double.parseDouble(one("SELECT pg_current_wal_insert_lsn() - '0/0'::pg_lsn"));
   }
 
-  /** Includes our own statements, except those that are marked as such. */
+  /** Includes the benchmark's statements, except those marked with a comment. */
   @Override
   public double statements() throws SQLException {
     return Double.parseDouble(
@@ -139,7 +139,7 @@ public record Database(
                 """));
   }
 
-  /** Where the time went, for people: the statements that took the most. */
+  /** The statements with the longest total time, as text. */
   public String topStatements() throws SQLException {
     return asSuperuser()
         .one(
@@ -159,8 +159,8 @@ public record Database(
   }
 
   /**
-   * Statistics as they would be, and the vacuum that inserts ask for done. What has not changed,
-   * such as the partitions of the next weeks, is not read again.
+   * Updates the statistics and runs the vacuum that inserts would trigger. Skips unchanged tables,
+   * such as the partitions of the next weeks.
    */
   @Override
   public void settle() throws SQLException {

@@ -4,7 +4,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 
-/** A Kafka broker of its own, on the same disk as PostgreSQL. */
+/** A Kafka broker for the benchmark, on the same disk as PostgreSQL. */
 public final class Kafka implements AutoCloseable {
 
   private final Process process;

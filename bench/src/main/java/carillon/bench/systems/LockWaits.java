@@ -19,12 +19,12 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How long sessions wait for locks of others: sampled from {@code pg_stat_activity}, and waits that
- * take long counted in the server's log.
+ * Measures how long sessions wait for locks: sampled from {@code pg_stat_activity}, with long waits
+ * counted in the server's log.
  */
 public final class LockWaits implements AutoCloseable {
 
-  /** What the server is to log, set for the database before anybody connects. */
+  /** Makes the server log long waits; set for the database before the first connection. */
   static final String SETTINGS =
       """
       DO $$
@@ -51,18 +51,19 @@ public final class LockWaits implements AutoCloseable {
   private final Path log;
   private final long logged;
   private final Thread thread;
-  private final Map<String, Duration> events = new TreeMap<>(); // the thread's until it has ended
-  private @Nullable SQLException failure; // the thread's until it has ended
+  private final Map<String, Duration> events =
+      new TreeMap<>(); // confined to the thread until it has ended
+  private @Nullable SQLException failure; // confined to the thread until it has ended
   private volatile boolean isStopped;
 
   /**
-   * What was seen.
+   * The observed waits.
    *
-   * @param waited by all sessions together
-   * @param events what they waited for, and how long
-   * @param longOnes how many waits took longer than 10 ms
+   * @param waited total of all sessions
+   * @param events the wait events with their total times
+   * @param longWaits how many waits took longer than 10 ms
    */
-  public record Seen(Duration waited, String events, int longOnes) {}
+  public record Observed(Duration waited, String events, int longWaits) {}
 
   private LockWaits(Connection connection, Path log) throws IOException {
     this.connection = connection;
@@ -102,20 +103,20 @@ public final class LockWaits implements AutoCloseable {
     }
   }
 
-  public Seen stop() throws InterruptedException, SQLException {
+  public Observed stop() throws InterruptedException, SQLException {
     isStopped = true;
     thread.join();
     if (failure != null) {
-      throw new SQLException("not all lock waits were seen", failure);
+      throw new SQLException("sampling of lock waits failed", failure);
     }
     Duration waited = events.values().stream().reduce(Duration.ZERO, Duration::plus);
     StringBuilder text = new StringBuilder();
     events.forEach((event, time) -> text.append("%s %d ms, ".formatted(event, time.toMillis())));
-    return new Seen(
-        waited, text.isEmpty() ? "none" : text.substring(0, text.length() - 2), longOnes());
+    return new Observed(
+        waited, text.isEmpty() ? "none" : text.substring(0, text.length() - 2), longWaits());
   }
 
-  private int longOnes() {
+  private int longWaits() {
     try (FileChannel channel = FileChannel.open(log);
         Stream<String> lines =
             new BufferedReader(Channels.newReader(channel.position(logged), StandardCharsets.UTF_8))

@@ -9,7 +9,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 
-/** A {@code ./carillon server} of this work tree, running. */
+/** A running {@code ./carillon server} of this work tree. */
 final class Node implements AutoCloseable {
 
   private final Process process;
@@ -20,7 +20,7 @@ final class Node implements AutoCloseable {
     this.url = url;
   }
 
-  /** Starts it and waits until it says where it is; its log goes to the directory. */
+  /** Starts it and waits until it prints its address; the log is written next to the directory. */
   static Node start(Path directory, List<String> options) throws IOException {
     Files.createDirectories(directory);
     List<String> command =
@@ -43,7 +43,7 @@ final class Node implements AutoCloseable {
     Process process = builder.start();
     BufferedReader output = process.inputReader();
     for (String line = output.readLine(); line != null; line = output.readLine()) {
-      if (line.strip().matches("(Dashboard|Address) .*")) { // the latter where there is no API
+      if (line.strip().matches("(Dashboard|Address) .*")) { // Address if it has no API
         return new Node(process, URI.create(line.strip().replaceAll("^[A-Za-z]+ +|/$", "")));
       }
     }

@@ -8,10 +8,10 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import tools.jackson.databind.JsonNode;
 
-/** A system that takes tasks in, in a process that speaks the protocol of {@link PeerProcess}. */
+/** A system that accepts tasks, in a process with the protocol of {@link PeerProcess}. */
 abstract class OwnProcess implements Intake {
 
-  private static final Duration LIMIT = Duration.ofMinutes(3);
+  private static final Duration TIMEOUT = Duration.ofMinutes(3);
 
   private final Store store;
   private final PeerProcess process;
@@ -37,19 +37,19 @@ abstract class OwnProcess implements Intake {
   }
 
   @Override
-  public final Taken oneByOne(Duration duration) throws IOException {
-    return taken(
+  public final Accepted oneByOne(Duration duration) throws IOException {
+    return accepted(
         ask("enqueue", Map.of("callers", CALLERS, "seconds", duration.toMillis() / 1000.0)));
   }
 
   @Override
-  public final Taken inBulk(int tasks) throws IOException {
+  public final Accepted inBulk(int tasks) throws IOException {
     JsonNode answer = ask("bulk", Map.of("tasks", tasks));
-    return new Taken(tasks, answer.path("seconds").asDouble(), null);
+    return new Accepted(tasks, answer.path("seconds").asDouble(), null);
   }
 
-  static Taken taken(JsonNode answer) {
-    return new Taken(
+  static Accepted accepted(JsonNode answer) {
+    return new Accepted(
         answer.path("tasks").asLong(), answer.path("seconds").asDouble(), times(answer));
   }
 
@@ -59,11 +59,11 @@ abstract class OwnProcess implements Intake {
         millis.path(0).asDouble(), millis.path(1).asDouble(), millis.path(2).asDouble());
   }
 
-  final JsonNode ask(String what, Map<String, ?> more) throws IOException {
-    Map<String, Object> command = new LinkedHashMap<>();
-    command.put("do", what);
-    command.putAll(more);
-    return process.ask(command, LIMIT);
+  final JsonNode ask(String command, Map<String, ?> arguments) throws IOException {
+    Map<String, Object> message = new LinkedHashMap<>();
+    message.put("do", command);
+    message.putAll(arguments);
+    return process.ask(message, TIMEOUT);
   }
 
   @Override

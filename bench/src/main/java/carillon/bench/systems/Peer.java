@@ -6,12 +6,12 @@ import java.time.Instant;
 import java.util.Map;
 import tools.jackson.databind.JsonNode;
 
-/** Another scheduler, in a process of its own. */
+/** Another scheduler, in its own process. */
 public final class Peer extends OwnProcess implements Scheduler {
 
-  private static final int MANY = 10_000;
+  private static final int LONG_LEAD_ABOVE = 10_000;
 
-  private boolean works;
+  private boolean isWorking;
   private long before;
   private long loaded;
   private long began;
@@ -23,7 +23,7 @@ public final class Peer extends OwnProcess implements Scheduler {
 
   @Override
   public void load(int tasks) throws IOException {
-    rest();
+    stop();
     ask("load", Map.of("tasks", tasks));
     expect(tasks);
   }
@@ -36,7 +36,7 @@ public final class Peer extends OwnProcess implements Scheduler {
 
   @Override
   public void loadFuture(int tasks) throws IOException {
-    rest();
+    stop();
     ask("future", Map.of("tasks", tasks));
   }
 
@@ -47,19 +47,19 @@ public final class Peer extends OwnProcess implements Scheduler {
 
   private void work(String purpose) throws IOException {
     ask("work", Map.of("for", purpose));
-    works = true;
+    isWorking = true;
   }
 
-  private void rest() throws IOException {
-    if (works) {
-      ask("rest", Map.of());
-      works = false;
+  private void stop() throws IOException {
+    if (isWorking) {
+      ask("stop", Map.of());
+      isWorking = false;
     }
   }
 
   /**
-   * What it counts itself, until that is everything; from then on what its store shows, because a
-   * handler that has run is not yet a task that is done.
+   * Returns its own count until all tasks have run; from then on the count of its store, because a
+   * task is not done until its row is updated.
    */
   @Override
   public long finished() throws IOException {
@@ -79,7 +79,7 @@ public final class Peer extends OwnProcess implements Scheduler {
     return ask("finished", Map.of()).path("finished").asLong();
   }
 
-  /** To some milliseconds: from when nothing was known to have run to when nothing was left. */
+  /** Precise to a few milliseconds: from the last poll with no run to the poll with none left. */
   @Override
   public double seconds(long tasks) {
     return (ended - began) / 1e9;
@@ -87,12 +87,12 @@ public final class Peer extends OwnProcess implements Scheduler {
 
   @Override
   public Duration lead(int tasks) {
-    return Duration.ofSeconds(tasks > MANY ? 12 : 3);
+    return Duration.ofSeconds(tasks > LONG_LEAD_ABOVE ? 12 : 3);
   }
 
   @Override
   public void schedule(int tasks, Instant from, Duration window) throws IOException {
-    rest();
+    stop();
     expect(tasks);
     work("onTime");
     ask(

@@ -16,14 +16,14 @@ import tools.jackson.core.JacksonException;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
-/** A process that reads one command per line and writes one reply per line. */
+/** A process that reads one command per line and writes one answer per line. */
 final class PeerProcess implements AutoCloseable {
 
   private static final JsonMapper JSON = JsonMapper.builder().build();
-  private static final Duration START = Duration.ofMinutes(1);
-  private static final Duration END = Duration.ofSeconds(10);
+  private static final Duration START_TIMEOUT = Duration.ofMinutes(1);
+  private static final Duration STOP_TIMEOUT = Duration.ofSeconds(10);
 
-  /** Marks the end of the output for a caller that waits for a reply. */
+  /** Marks the end of the output for a caller that waits for an answer. */
   private static final String ENDED = "";
 
   private final String name;
@@ -38,14 +38,14 @@ final class PeerProcess implements AutoCloseable {
     this.process = process;
     Thread.ofVirtual().start(this::read);
     try {
-      this.greeting = answer(START);
+      this.greeting = answer(START_TIMEOUT);
     } catch (IOException e) {
       kill();
       throw e;
     }
   }
 
-  /** Starts it and waits until it is ready; what else it says goes to a log in the directory. */
+  /** Starts it and waits until it is ready; its standard error goes to a log in the directory. */
   static PeerProcess start(
       String name, List<String> command, Map<String, String> environment, Path directory)
       throws IOException {
@@ -57,7 +57,7 @@ final class PeerProcess implements AutoCloseable {
     return new PeerProcess(name, log, builder.start());
   }
 
-  /** Version and settings, as it says itself. */
+  /** Version and settings, as reported by the process. */
   String settings() {
     return (greeting.path("version").asString("") + " " + greeting.path("settings").asString(""))
         .strip();
@@ -67,28 +67,28 @@ final class PeerProcess implements AutoCloseable {
     return process.pid();
   }
 
-  /** Gives a command and waits for the answer, which is never one of failure. */
-  JsonNode ask(Map<String, ?> command, Duration limit) throws IOException {
+  /** Sends a command and waits for the answer; throws if the answer is an error. */
+  JsonNode ask(Map<String, ?> command, Duration timeout) throws IOException {
     Writer in = process.outputWriter();
     in.write(JSON.writeValueAsString(command) + "\n");
     in.flush();
-    return answer(limit);
+    return answer(timeout);
   }
 
-  private JsonNode answer(Duration limit) throws IOException {
+  private JsonNode answer(Duration timeout) throws IOException {
     String line;
     try {
-      line = answers.poll(limit.toMillis(), TimeUnit.MILLISECONDS);
+      line = answers.poll(timeout.toMillis(), TimeUnit.MILLISECONDS);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       throw new IOException(e);
     }
     if (line == null) {
-      kill(); // an answer that came now would be taken for that to the next command
-      throw new IOException(name + " did not answer within " + limit.toSeconds() + " s");
+      kill(); // a late answer would be mistaken for that of the next command
+      throw new IOException(name + " did not answer within " + timeout.toSeconds() + " s");
     }
     if (line.equals(ENDED)) {
-      throw new IOException(name + " ended" + lastWords());
+      throw new IOException(name + " exited" + lastLogLine());
     }
     return parse(name, line);
   }
@@ -98,7 +98,7 @@ final class PeerProcess implements AutoCloseable {
     try {
       answer = JSON.readTree(line);
     } catch (JacksonException e) {
-      throw new IOException(name + " answered with something else than JSON: " + line, e);
+      throw new IOException(name + " answered with invalid JSON: " + line, e);
     }
     if (answer.has("error")) {
       throw new IOException(name + ": " + answer.path("error").asString());
@@ -112,12 +112,12 @@ final class PeerProcess implements AutoCloseable {
         answers.add(line);
       }
     } catch (IOException | UncheckedIOException _) {
-      // it was killed
+      // killed
     }
     answers.add(ENDED);
   }
 
-  private String lastWords() {
+  private String lastLogLine() {
     try {
       List<String> lines = Files.readAllLines(log);
       return lines.isEmpty() ? "" : ": " + lines.getLast();
@@ -136,10 +136,10 @@ final class PeerProcess implements AutoCloseable {
     try (Writer in = process.outputWriter()) {
       in.write("{\"do\":\"quit\"}\n");
     } catch (IOException _) {
-      // it has ended
+      // already exited
     }
     try {
-      if (!process.waitFor(END.toMillis(), TimeUnit.MILLISECONDS)) {
+      if (!process.waitFor(STOP_TIMEOUT.toMillis(), TimeUnit.MILLISECONDS)) {
         kill();
       }
     } catch (InterruptedException e) {

@@ -15,12 +15,12 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * The plans of statements as they were run, with the node's own settings: PostgreSQL's {@code
- * auto_explain} writes them to its log, from where they are read.
+ * Collects the plans of executed statements, with the node's own settings, from PostgreSQL's log,
+ * where {@code auto_explain} writes them.
  */
 public final class Plans {
 
-  /** Set for a database before anybody connects; explains nothing before {@link #begin}. */
+  /** Set for the database before the first connection; has no effect before {@link #begin}. */
   static final String SETTINGS =
       """
       DO $$
@@ -30,7 +30,7 @@ public final class Plans {
       $$
       """;
 
-  private static final Map<String, String> EXPLAINING =
+  private static final Map<String, String> EXPLAIN_SETTINGS =
       Map.of(
           "auto_explain.log_min_duration", "0",
           "auto_explain.log_analyze", "on",
@@ -41,30 +41,32 @@ public final class Plans {
   private static final Pattern HEAD =
       Pattern.compile("(?<by>\\S*)> LOG: +duration: (?<millis>[0-9.]+) ms +plan:");
   private static final Pattern NAME = Pattern.compile("/\\* (\\w+\\.\\w+) \\*/");
-  private static final String REQUESTS = "carillon/api"; // the pool that serves them
+  private static final String API_POOL =
+      "carillon/api"; // application_name of the pool that serves requests
 
   private final Path log;
-  private final Set<String> leftOut = new HashSet<>();
-  private final Map<String, List<Plan>> kept = new LinkedHashMap<>();
+  private final Set<String> background = new HashSet<>();
+  private final Map<String, List<Plan>> recorded = new LinkedHashMap<>();
   private long read;
 
   /**
-   * One statement that ran.
+   * The plan of one executed statement.
    *
-   * @param name its method, as its comment says
-   * @param text the statement, and what PostgreSQL made of it
+   * @param by the {@code application_name}
+   * @param name class and method from the statement's comment
+   * @param text the statement and its plan
    */
   record Plan(String by, String name, double millis, String text) {}
 
   /**
-   * @param log of PostgreSQL
+   * @param log the log file of PostgreSQL
    */
   public Plans(Path log) {
     this.log = log;
   }
 
   public void begin(Database database) throws SQLException, IOException {
-    for (Map.Entry<String, String> setting : EXPLAINING.entrySet()) {
+    for (Map.Entry<String, String> setting : EXPLAIN_SETTINGS.entrySet()) {
       database
           .asSuperuser()
           .execute("ALTER SYSTEM SET %s = %s".formatted(setting.getKey(), setting.getValue()));
@@ -74,39 +76,39 @@ public final class Plans {
   }
 
   public void end(Database database) throws SQLException {
-    for (String setting : EXPLAINING.keySet()) {
+    for (String setting : EXPLAIN_SETTINGS.keySet()) {
       database.asSuperuser().execute("ALTER SYSTEM RESET " + setting);
     }
     database.asSuperuser().execute("SELECT pg_reload_conf()");
   }
 
-  /** Statements seen so far also run without page requests. */
-  public void leaveOutWhatCame() throws IOException {
+  /** Ignores from now on the statements that have been logged without page requests. */
+  public void skipLogged() throws IOException {
     next().stream()
-        .filter(plan -> !plan.by().equals(REQUESTS))
+        .filter(plan -> !plan.by().equals(API_POOL))
         .map(Plan::name)
-        .forEach(leftOut::add);
+        .forEach(background::add);
   }
 
-  /** Of each statement that ran since, the one that took longest. */
-  public void keep(String request) throws IOException {
+  /** Records the slowest plan of each statement logged since the last call. */
+  public void record(String request) throws IOException {
     Map<String, Plan> slowest = new LinkedHashMap<>();
     for (Plan plan : next()) {
-      if (!leftOut.contains(plan.name())) {
+      if (!background.contains(plan.name())) {
         slowest.merge(plan.name(), plan, (a, b) -> a.millis() >= b.millis() ? a : b);
       }
     }
-    kept.put(request, List.copyOf(slowest.values()));
+    recorded.put(request, List.copyOf(slowest.values()));
   }
 
   private List<Plan> next() throws IOException {
-    byte[] all = Files.readAllBytes(log); // of one run, a few megabytes
-    String news = new String(all, (int) read, all.length - (int) read, StandardCharsets.UTF_8);
+    byte[] all = Files.readAllBytes(log); // a few megabytes per run
+    String added = new String(all, (int) read, all.length - (int) read, StandardCharsets.UTF_8);
     read = all.length;
-    return parse(news);
+    return parse(added);
   }
 
-  /** The lines of an entry that follow its first one begin with a tab. */
+  /** Continuation lines of a log entry begin with a tab. */
   static List<Plan> parse(String log) {
     List<Plan> plans = new ArrayList<>();
     String[] lines = log.split("\n", -1);
@@ -124,17 +126,17 @@ public final class Plans {
                   head.group("by"),
                   name.group(1),
                   Double.parseDouble(head.group("millis")),
-                  run(text.toString())));
+                  executedParts(text.toString())));
         }
       }
     }
     return plans;
   }
 
-  /** Without the parts that were not run: of a table of many partitions that is nearly all. */
-  private static String run(String plan) {
+  /** Removes the parts that were never executed: most of a plan over many partitions. */
+  private static String executedParts(String plan) {
     StringBuilder text = new StringBuilder();
-    int hidden = Integer.MAX_VALUE; // deeper lines belong to a part that was not run
+    int hidden = Integer.MAX_VALUE; // deeper lines belong to a part that was never executed
     for (String line : plan.lines().toList()) {
       int depth = line.length() - line.stripLeading().length();
       hidden = depth > hidden ? hidden : Integer.MAX_VALUE;
@@ -147,10 +149,10 @@ public final class Plans {
     return text.toString();
   }
 
-  /** All that was kept, for people. */
+  /** All recorded plans as Markdown. */
   public String page() {
     StringBuilder page = new StringBuilder();
-    kept.forEach(
+    recorded.forEach(
         (request, plans) -> {
           page.append("## ").append(request).append("\n\n");
           if (plans.isEmpty()) {

@@ -14,15 +14,15 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
 /**
- * A PostgreSQL of the benchmark's own, the same for all systems: the binaries and the cluster that
- * Carillon unpacks and makes, started by us with our settings.
+ * The benchmark's PostgreSQL, the same for all systems: the binaries and the data directory that
+ * Carillon unpacks and creates, started with the settings below.
  */
 public final class Postgres implements AutoCloseable {
 
   private static final String HOST = "127.0.0.1";
   private static final int START_TRIES = 300;
 
-  /** As the peers were measured with. Everything that makes it durable is on. */
+  /** The same for all systems. Full durability is on. */
   private static final Map<String, String> SETTINGS = new LinkedHashMap<>();
 
   static {
@@ -62,7 +62,7 @@ public final class Postgres implements AutoCloseable {
 
   public static Postgres start(Path directory) throws IOException, InterruptedException {
     Path seed = directory.resolve("seed");
-    Node.start(seed, List.of()).close(); // leaves binaries, a cluster and its password
+    Node.start(seed, List.of()).close(); // leaves binaries, a data directory and its passwords
     Path cluster = seed.resolve("postgres");
     Path bin = bin(seed.resolve("postgres-bin"));
     var role = new Database.Login("carillon", secret(seed.resolve("postgres-password")));
@@ -91,7 +91,7 @@ public final class Postgres implements AutoCloseable {
     return Files.readString(file).strip();
   }
 
-  /** Where the server writes what happens. */
+  /** The server's log file. */
   public Path log() {
     return log;
   }
@@ -133,7 +133,7 @@ public final class Postgres implements AutoCloseable {
     }
   }
 
-  /** A new database, with its log on disk so that no checkpoint is due soon. */
+  /** Creates a database, after a checkpoint so that none is due soon. */
   Database database() throws SQLException {
     String name = "bench_" + ++databases;
     maintenance.execute("CREATE DATABASE " + name + " OWNER " + role.user());
@@ -142,20 +142,18 @@ public final class Postgres implements AutoCloseable {
         new Database(
             HOST, maintenance.port(), name, role, maintenance.superuser(), maintenance.postgres());
     database.asSuperuser().execute("CREATE EXTENSION pg_stat_statements");
-    database
-        .asSuperuser()
-        .execute("CREATE EXTENSION pg_visibility"); // to see what has to be settled
+    database.asSuperuser().execute("CREATE EXTENSION pg_visibility"); // for Database.settle()
     return database;
   }
 
-  /** Version and settings, as the server itself says. */
+  /** Version and settings, as reported by the server. */
   public Map<String, String> settings() throws SQLException {
     Map<String, String> settings = new LinkedHashMap<>();
     settings.put("version", maintenance.one("SHOW server_version"));
     for (String name : SETTINGS.keySet()) {
       settings.put(name, maintenance.one("SHOW " + name));
     }
-    // As Carillon makes its cluster.
+    // Set by Carillon when it creates the data directory.
     settings.put("wal_compression", maintenance.one("SHOW wal_compression"));
     return settings;
   }

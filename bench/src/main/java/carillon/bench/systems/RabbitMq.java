@@ -16,8 +16,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
 /**
- * A RabbitMQ of its own, with one quorum queue, and the plain producer that Carillon is compared
- * with.
+ * A RabbitMQ server for the benchmark with one quorum queue, and the plain producer that Carillon
+ * is compared with.
  */
 public final class RabbitMq implements AutoCloseable {
 
@@ -29,20 +29,20 @@ public final class RabbitMq implements AutoCloseable {
   private static final int PERSISTENT = 2;
 
   private final int port;
-  private final Process names;
+  private final Process epmd;
   private final Process server;
 
-  private RabbitMq(int port, Process names, Process server) {
+  private RabbitMq(int port, Process epmd, Process server) {
     this.port = port;
-    this.names = names;
+    this.epmd = epmd;
     this.server = server;
   }
 
-  /** Why there is none, or nothing if there is. */
+  /** Returns why it cannot run, or empty if it can. */
   public static Optional<String> missing() {
     return Files.isExecutable(PROGRAM)
         ? Optional.empty()
-        : Optional.of("rabbitmq-server is not installed; tools/packages does it");
+        : Optional.of("rabbitmq-server is not installed; tools/packages installs it");
   }
 
   public static RabbitMq start(Path directory) throws IOException, InterruptedException {
@@ -65,8 +65,8 @@ public final class RabbitMq implements AutoCloseable {
             Map.entry("RABBITMQ_LOG_BASE", data.resolve("log").toString()),
             Map.entry("RABBITMQ_ENABLED_PLUGINS_FILE", data.resolve("plugins").toString()),
             Map.entry("RABBITMQ_PID_FILE", data.resolve("pid").toString()));
-    Process names = run(data, environment, "epmd");
-    var rabbit = new RabbitMq(port, names, run(data, environment, PROGRAM.toString()));
+    Process epmd = run(data, environment, "epmd");
+    var rabbit = new RabbitMq(port, epmd, run(data, environment, PROGRAM.toString()));
     rabbit.declareQueue();
     return rabbit;
   }
@@ -105,7 +105,7 @@ public final class RabbitMq implements AutoCloseable {
     return factory.newConnection();
   }
 
-  /** The option that configures a node for it. */
+  /** The server options that configure a node to use it. */
   public List<String> options() {
     return List.of("--rabbitmq", "main=amqp://guest:guest@127.0.0.1:" + port);
   }
@@ -141,6 +141,6 @@ public final class RabbitMq implements AutoCloseable {
   public void close() {
     server.descendants().forEach(ProcessHandle::destroyForcibly);
     server.destroyForcibly();
-    names.destroyForcibly();
+    epmd.destroyForcibly();
   }
 }

@@ -3,7 +3,7 @@ package carillon.bench.systems;
 import java.io.IOException;
 import java.util.Map;
 
-/** No scheduler at all: plain rows, and plain requests, made by a process of their own. */
+/** No scheduler: plain rows and plain requests, from a separate process. */
 public final class RawLimit extends OwnProcess {
 
   RawLimit(Database database, PeerProcess process) {
@@ -11,12 +11,12 @@ public final class RawLimit extends OwnProcess {
   }
 
   /** Posts payloads with a fixed concurrency and waits for all responses. */
-  public Taken post(String url, int tasks, int callers) throws IOException {
-    return taken(ask("post", Map.of("url", url, "tasks", tasks, "callers", callers)));
+  public Accepted post(String url, int tasks, int callers) throws IOException {
+    return accepted(ask("post", Map.of("url", url, "tasks", tasks, "callers", callers)));
   }
 
   /** Sends payloads to Kafka and waits until all are confirmed. */
-  public Taken produce(String servers, int tasks) throws IOException {
-    return taken(ask("produce", Map.of("servers", servers, "tasks", tasks)));
+  public Accepted produce(String servers, int tasks) throws IOException {
+    return accepted(ask("produce", Map.of("servers", servers, "tasks", tasks)));
   }
 }

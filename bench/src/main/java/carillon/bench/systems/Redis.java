@@ -12,7 +12,8 @@ import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 
 /**
- * A Redis of its own, as durable as PostgreSQL is here: every write is on disk before the answer.
+ * A Redis server for the benchmark, as durable as PostgreSQL: every write is on disk before the
+ * response.
  */
 final class Redis implements Store {
 
@@ -28,7 +29,7 @@ final class Redis implements Store {
     this.port = port;
   }
 
-  /** Why there is none, or nothing if there is; installs it where that takes no password. */
+  /** Returns why it cannot run, or empty; installs it if that needs no password. */
   static Optional<String> missing() throws IOException, InterruptedException {
     if (run("sh", "-c", "command -v " + PROGRAM)) {
       return Optional.empty();
@@ -113,12 +114,12 @@ final class Redis implements Store {
 
   @Override
   public void settle() {
-    // it keeps no statistics
+    // Redis has no statistics
   }
 
   @Override
   public void checkpoint() {
-    // it writes out on its own, and evicts nothing
+    // Redis writes to disk on its own and evicts nothing
   }
 
   @Override

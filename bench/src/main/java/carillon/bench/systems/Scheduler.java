@@ -6,22 +6,22 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.time.Instant;
 
-/** A system that does all that a scheduler does. */
+/** A complete scheduler: accepts tasks and runs them at their due time. */
 public interface Scheduler extends Worker, Intake {
 
   /**
-   * How late the tasks were that were scheduled last.
+   * Start delays of the tasks that were scheduled last.
    *
    * @param starts from due to started
-   * @param first when the first had ended, in milliseconds after the earliest was due
-   * @param last when the last task started
+   * @param first end of the first task, in milliseconds after the earliest due time
+   * @param last end of the last task, in milliseconds after the earliest due time
    */
   record Lateness(Times starts, double first, double last) {}
 
   /** How long the system may take to accept this many tasks with their due times. */
   Duration lead(int tasks);
 
-  /** Takes in tasks, due at random times in the window or, if that is empty, all at its start. */
+  /** Creates tasks due at random times in the window or, if that is zero, all at its start. */
   void schedule(int tasks, Instant from, Duration window) throws IOException;
 
   Lateness lateness() throws IOException, SQLException;

@@ -11,22 +11,22 @@ import java.time.format.DateTimeFormatter;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * The limit: what Carillon writes for tasks that complete, into Carillon's own tables, by a loop
- * inside PostgreSQL, and nothing else: no program, no wire, no parsing, and none of what a
- * scheduler must find out before it writes.
+ * The upper limit: a loop inside PostgreSQL writes to Carillon's tables what Carillon writes for
+ * tasks that complete, and nothing else: no program, no network, no parsing, and no scheduling
+ * decisions.
  */
 public final class SqlLimit implements Worker {
 
   private static final int BATCH = 2_000;
   private static final int CONNECTIONS = 2;
 
-  /** As Carillon's own connections: statistics of a queue are old as soon as they are taken. */
+  /** The same as Carillon's connections: statistics of a queue are always out of date. */
   private static final String PLANS =
       "SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off;"
           + " SET enable_incremental_sort = off; SET max_parallel_workers_per_gather = 0;"
           + " SET plan_cache_mode = force_generic_plan";
 
-  /** The key of a claim's row keeps its node's. */
+  /** Rows in claim have a foreign key to their node. */
   private static final String NODE =
       """
       INSERT INTO carillon.node (id, label, roles, version, lease_until)
@@ -34,10 +34,10 @@ public final class SqlLimit implements Worker {
       """;
 
   /**
-   * Claims and ends are separate transactions, because a node that crashes between them must be
-   * found out. A claim sets the columns that WorkQueue.claimDue sets and leaves one row in claim;
-   * an end sets those of Completions.complete and removes that row. It continues where it was in
-   * the index, as a lane's cursor does.
+   * Claiming and completing are separate transactions, because a crash between them must be
+   * detectable. A claim sets the same columns as WorkQueue.claimDue and inserts one row in claim; a
+   * completion sets those of Completions.complete and deletes that row. The next claim continues at
+   * the last position in the index, like the cursor of a lane.
    */
   private static final String DRAIN =
       """
@@ -124,7 +124,7 @@ public final class SqlLimit implements Worker {
   }
 
   /**
-   * @param database in which a Carillon has been, and left its tables
+   * @param database in which Carillon has created its tables
    */
   static SqlLimit start(Database database) throws SQLException {
     SqlLimit limit = new SqlLimit(database, LocalDate.now(ZoneOffset.UTC));
@@ -146,7 +146,7 @@ public final class SqlLimit implements Worker {
   @Override
   public String settings() {
     return ("Carillon's own tables; a procedure on %d connections with a lane each: claim, one row"
-            + " for the claim, commit, completion by id = ANY, that row removed, commit;"
+            + " for the claim, commit, completion by id = ANY, delete that row, commit;"
             + " batches of %,d; %s")
         .formatted(CONNECTIONS, BATCH, PLANS);
   }
@@ -166,7 +166,7 @@ public final class SqlLimit implements Worker {
     insert("interval '1 hour' + n * interval '30 days' / " + tasks, tasks);
   }
 
-  /** To each lane in turn, as slices get them. */
+  /** Distributes tasks round-robin to the lanes, as slices do. */
   private void insert(String due, int tasks) throws SQLException {
     loads++;
     database.execute(
@@ -209,7 +209,7 @@ public final class SqlLimit implements Worker {
     }
   }
 
-  /** Known only when a connection has found nothing left. */
+  /** Counts the tasks of a connection only when it has found no more. */
   @Override
   public long finished() {
     return finished.get();

@@ -3,10 +3,10 @@ package carillon.bench.systems;
 import java.io.IOException;
 import java.sql.SQLException;
 
-/** Where a contender keeps its tasks, and what that has cost so far. */
+/** The data store of a contender, with its cost counters. */
 public interface Store extends AutoCloseable {
 
-  /** Holds it until closed. */
+  /** A snapshot that is held until closed. */
   interface Snapshot extends AutoCloseable {
     @Override
     void close() throws SQLException;
@@ -14,22 +14,22 @@ public interface Store extends AutoCloseable {
 
   String url();
 
-  /** Its process, together with its descendants. */
+  /** The process whose CPU is measured, together with its descendants. */
   long pid();
 
-  /** Bytes written to the log since the server was made; NaN where that is not known. */
+  /** Bytes of write-ahead log since the server was created; NaN if unknown. */
   double walBytes() throws SQLException;
 
-  /** Statements that have ended; NaN where that is not known. */
+  /** Statements executed so far; NaN if unknown. */
   double statements() throws SQLException;
 
-  /** After loading: makes everything as it would be some time later. */
+  /** Called after loading: brings statistics and vacuum to the state of some time later. */
   void settle() throws SQLException;
 
-  /** Writes out what is only in memory yet, as it would be some minutes later. */
+  /** Writes dirty pages to disk, as would happen within some minutes. */
   void checkpoint() throws SQLException;
 
-  /** Keeps what is dead from being cleared away until closed. */
+  /** Holds a snapshot, which prevents vacuum from removing dead rows until it is closed. */
   Snapshot holdSnapshot() throws SQLException;
 
   @Override

@@ -11,7 +11,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 
-/** Starts every system there is, each time on an empty store. */
+/** Starts the systems, each time on an empty store. */
 public final class Systems {
 
   public static final List<String> PEERS =
@@ -27,7 +27,7 @@ public final class Systems {
   private final List<String> serverOptions;
 
   /**
-   * @param serverOptions more of them for {@code ./carillon server}
+   * @param serverOptions additional options for {@code ./carillon server}
    */
   public Systems(Postgres postgres, Path directory, List<String> serverOptions) {
     this.postgres = postgres;
@@ -35,13 +35,13 @@ public final class Systems {
     this.serverOptions = serverOptions;
   }
 
-  /** Why a peer cannot run here, or nothing; installs what it needs where that is possible. */
+  /** Returns why a peer cannot run here, or empty; installs its dependencies if possible. */
   public static Optional<String> missing(String peer) throws IOException, InterruptedException {
     if (JAVA_PEERS.contains(peer)) {
       return Optional.empty();
     }
     if (!Files.isExecutable(NODE)) {
-      return Optional.of("there is no bench/node/run");
+      return Optional.of("bench/node/run does not exist");
     }
     Process check =
         new ProcessBuilder(NODE.toString(), "--check")
@@ -70,7 +70,7 @@ public final class Systems {
     return CarillonCluster.start(database, directory, serverOptions, nodes, postgres.log());
   }
 
-  /** One of which the log can have every plan. */
+  /** Carillon on a database whose log can have every plan. */
   public CarillonServer explained() throws IOException, SQLException {
     Database database = postgres.database();
     database.asSuperuser().execute(Plans.SETTINGS);
@@ -93,17 +93,17 @@ public final class Systems {
     return new Peer(store, start(name, command, store));
   }
 
-  /** A Carillon makes the tables and leaves one task as the pattern for all others. */
+  /** Carillon creates the tables and one task, which is the template for all rows. */
   public RawLimit raw() throws IOException, SQLException {
     Database database = postgres.database();
     CarillonServer carillon = CarillonServer.start(database, directory, serverOptions);
     try {
-      carillon.leaveOne();
+      carillon.createOneTask();
     } finally {
       carillon.stop();
     }
     List<String> flags =
-        List.of("-Xms64m", "-Xmx384m", "-Djava.io.tmpdir=" + directory); // those of a node
+        List.of("-Xms64m", "-Xmx384m", "-Djava.io.tmpdir=" + directory); // as for a node
     List<String> command = java(flags, "carillon.bench.peers.Raw");
     return new RawLimit(database, start("raw", command, database));
   }

@@ -3,7 +3,7 @@ package carillon.bench.systems;
 import java.nio.charset.StandardCharsets;
 import java.util.function.IntFunction;
 
-/** The JSON of tasks to hand in, all with the same payload of 300 bytes. */
+/** The JSON of tasks to create, all with the same payload of 300 bytes. */
 public final class Tasks {
 
   private static final String PAYLOAD =
@@ -18,7 +18,7 @@ public final class Tasks {
   /**
    * The JSON of one task.
    *
-   * @param more further members, each with a comma before it
+   * @param more additional members, each preceded by a comma
    */
   public static String task(String type, String more) {
     return "{\"type\":\"" + type + "\"" + more + ",\"payload\":" + PAYLOAD + "}";

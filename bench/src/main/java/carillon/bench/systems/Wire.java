@@ -11,8 +11,8 @@ import java.nio.charset.StandardCharsets;
 import java.util.Locale;
 
 /**
- * One HTTP/1.1 connection, kept alive, one request at a time. So plain because the load is made on
- * the same cores that are measured.
+ * One HTTP/1.1 connection, kept alive, with one request at a time. Minimal, because it runs on the
+ * cores that are being measured.
  */
 public final class Wire implements AutoCloseable {
 
@@ -25,7 +25,7 @@ public final class Wire implements AutoCloseable {
   private final String headers;
 
   /**
-   * @param headers lines that every request has, each with its line end
+   * @param headers header lines of every request, each with its line end
    */
   Wire(URI url, String headers) throws IOException {
     socket.setTcpNoDelay(true);
@@ -35,7 +35,7 @@ public final class Wire implements AutoCloseable {
     this.headers = "Host: " + url.getAuthority() + "\r\n" + headers;
   }
 
-  /** Sends and waits for the answer's body; anything but a 2xx is an exception. */
+  /** Sends a request and returns the body of the response; throws unless it is a 2xx. */
   public byte[] post(String path, String mediaType, byte[] body) throws IOException {
     String head =
         "POST %s HTTP/1.1\r\n%sContent-Type: %s\r\nContent-Length: %d\r\n\r\n"
@@ -46,46 +46,46 @@ public final class Wire implements AutoCloseable {
     System.arraycopy(body, 0, request, start.length, body.length);
     out.write(request);
     out.flush();
-    return answer();
+    return response();
   }
 
-  /** The same for what is only read. */
+  /** Sends a GET request and returns the body of the response; throws unless it is a 2xx. */
   public byte[] get(String path) throws IOException {
-    ask(path);
-    return answer();
+    sendGet(path);
+    return response();
   }
 
-  /** Asks for what has no end; the body as it comes, with the lengths of its chunks in between. */
+  /** Opens an endless response; returns its raw body, including the chunk lengths. */
   public InputStream open(String path) throws IOException {
-    ask(path);
+    sendGet(path);
     String status = line(in);
     if (!status.startsWith(OK)) {
-      throw refused(status, in.readNBytes(length(in)));
+      throw failed(status, in.readNBytes(length(in)));
     }
     length(in);
     return in;
   }
 
-  private void ask(String path) throws IOException {
+  private void sendGet(String path) throws IOException {
     out.write(
         "GET %s HTTP/1.1\r\n%s\r\n".formatted(path, headers).getBytes(StandardCharsets.US_ASCII));
     out.flush();
   }
 
-  private byte[] answer() throws IOException {
+  private byte[] response() throws IOException {
     String status = line(in);
-    byte[] answer = in.readNBytes(length(in));
+    byte[] response = in.readNBytes(length(in));
     if (!status.startsWith(OK)) {
-      throw refused(status, answer);
+      throw failed(status, response);
     }
-    return answer;
+    return response;
   }
 
-  private static IOException refused(String status, byte[] answer) {
-    return new IOException(status + " " + new String(answer, StandardCharsets.UTF_8));
+  private static IOException failed(String status, byte[] response) {
+    return new IOException(status + " " + new String(response, StandardCharsets.UTF_8));
   }
 
-  /** Reads the rest of a head; both sides here always say how long their bodies are. */
+  /** Reads the rest of the headers and returns the content length. */
   public static int length(InputStream in) throws IOException {
     int length = 0;
     for (String line = line(in); !line.isEmpty(); line = line(in)) {
@@ -96,7 +96,7 @@ public final class Wire implements AutoCloseable {
     return length;
   }
 
-  /** Empty at the end of a head. */
+  /** Returns the next line, which is empty at the end of the headers. */
   static String line(InputStream in) throws IOException {
     StringBuilder line = new StringBuilder(64);
     for (int c = in.read(); c != '\n'; c = in.read()) {

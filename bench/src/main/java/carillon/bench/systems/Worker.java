@@ -3,26 +3,26 @@ package carillon.bench.systems;
 import java.io.IOException;
 import java.sql.SQLException;
 
-/** A system that works off what is due. */
+/** A system that runs due tasks. */
 public interface Worker extends Contender {
 
-  /** Takes in tasks that are due and do nothing, and holds them back until released. */
+  /** Creates due tasks that do nothing, and holds them back until released. */
   void load(int tasks) throws IOException, SQLException;
 
-  /** Takes in tasks that are due in the next weeks, and are only there. */
+  /** Creates tasks that are due in the next weeks, which only make the store larger. */
   void loadFuture(int tasks) throws IOException, SQLException, InterruptedException;
 
   /** Lets the tasks that were loaded last run. */
   void release() throws IOException;
 
-  /** How many it has finished since it was started, by its own word. */
+  /** The number of tasks finished since the start, as reported by the system. */
   long finished() throws IOException;
 
   /**
-   * Seconds from the first start to the last end of this many tasks, which were loaded last and
-   * have ended, in seconds.
+   * Seconds from the first start to the last end of the tasks that were loaded last.
    *
-   * @throws IllegalStateException if fewer have completed
+   * @param tasks how many must have completed
+   * @throws IllegalStateException if a different number has completed
    */
   double seconds(long tasks) throws SQLException;
 }

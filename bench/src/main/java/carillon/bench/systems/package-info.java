@@ -1,4 +1,4 @@
-/** The systems under measurement, and the stores and brokers that they need. */
+/** The measured systems, and the stores and brokers that they need. */
 @NullMarked
 package carillon.bench.systems;
 

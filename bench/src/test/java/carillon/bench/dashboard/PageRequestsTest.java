@@ -9,7 +9,7 @@ import org.junit.jupiter.api.Test;
 class PageRequestsTest {
 
   @Test
-  void names_stand_for_what_was_made() {
+  void placeholders_are_replaced_by_examples() {
     PageRequests request = new PageRequests("A task", "/v1/tasks/{dead}?key={key}&other={dead}");
 
     assertThat(request.path(Map.of("dead", "7", "key", "order-1")))

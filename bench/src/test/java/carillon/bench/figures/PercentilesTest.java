@@ -29,7 +29,7 @@ class PercentilesTest {
   }
 
   @Test
-  void nothing_measured_is_an_error() {
+  void percentiles_of_no_values_are_an_error() {
     assertThatThrownBy(() -> Percentiles.ofMillis(new double[0]))
         .isInstanceOf(IllegalArgumentException.class);
   }

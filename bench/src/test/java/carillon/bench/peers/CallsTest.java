@@ -13,7 +13,7 @@ import org.junit.jupiter.api.Test;
 class CallsTest {
 
   @Test
-  void calls_are_made_so_many_times_however_many_callers_there_are() throws Exception {
+  void the_number_of_calls_does_not_depend_on_the_number_of_callers() throws Exception {
     AtomicInteger made = new AtomicInteger();
     Calls.Caller caller = made::incrementAndGet;
 
@@ -25,17 +25,17 @@ class CallsTest {
   }
 
   @Test
-  void parts_are_everything_once() throws Exception {
+  void batches_cover_every_element_exactly_once() throws Exception {
     ConcurrentLinkedQueue<Integer> sent = new ConcurrentLinkedQueue<>();
     List<Integer> all = IntStream.range(0, 25).boxed().toList();
 
-    Calls.inParts(all, 10, 2, sent::addAll);
+    Calls.inBatches(all, 10, 2, sent::addAll);
 
     assertThat(sent).containsExactlyInAnyOrderElementsOf(all);
   }
 
   @Test
-  void a_call_that_fails_fails_everything() {
+  void one_failed_call_fails_the_whole_run() {
     Calls.Caller caller =
         () -> {
           throw new IllegalStateException("no");

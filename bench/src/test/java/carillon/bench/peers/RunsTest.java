@@ -20,7 +20,7 @@ class RunsTest {
   }
 
   @Test
-  void lateness_is_from_due_and_the_end_from_the_earliest_due() {
+  void lateness_counts_from_the_due_time_and_the_end_from_the_earliest_due_time() {
     Instant earliest = Instant.now().minusSeconds(20);
     runs.expect(2, earliest);
     runs.ran(earliest.plusSeconds(10));
@@ -33,7 +33,7 @@ class RunsTest {
   }
 
   @Test
-  void a_run_too_many_is_not_timed() {
+  void a_run_beyond_the_expected_number_is_not_timed() {
     runs.expect(1, Instant.now());
     runs.ran(Instant.now());
     runs.ran(Instant.now());

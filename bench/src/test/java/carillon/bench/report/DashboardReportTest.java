@@ -17,7 +17,7 @@ class DashboardReportTest {
   @TempDir Path directory;
 
   @Test
-  void a_page_a_chart_numbers_and_plans_are_written() throws IOException {
+  void page_chart_figures_and_plans_are_written() throws IOException {
     Results results = new Results();
     results.add(
         "Tasks",

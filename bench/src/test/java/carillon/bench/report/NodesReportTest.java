@@ -18,7 +18,7 @@ class NodesReportTest {
   @TempDir Path directory;
 
   @Test
-  void a_page_a_chart_and_numbers_are_written() throws IOException {
+  void page_chart_and_figures_are_written() throws IOException {
     Results results = new Results();
     for (int count : Nodes.COUNTS) {
       results.add(
@@ -28,7 +28,7 @@ class NodesReportTest {
               .with(Metric.RATE, 40_000.0 / count)
               .with(Metric.TASK_STATEMENTS, 0.0025)
               .with(Metric.LOCK_WAIT, 1.5)
-              .note("lock waits seen: extend 3 ms"));
+              .note("lock waits: extend 3 ms"));
     }
 
     NodesReport.write(results, Map.of("machine", "2 cores"), directory);

@@ -40,7 +40,7 @@ class RatiosTest {
   }
 
   @Test
-  void without_its_reference_nothing_has_a_ratio() {
+  void a_scenario_without_its_reference_has_no_ratio() {
     rate("drain", "carillon", 60_000);
     rate("http", "carillon", 10_000);
     Ratios.addTo(results);

@@ -42,7 +42,7 @@ class ReportTest {
   }
 
   @Test
-  void there_is_a_table_for_each_scenario_and_it_lines_up() {
+  void each_scenario_has_an_aligned_table() {
     String[] lines = Report.tables(results()).split("\n", -1);
 
     assertThat(lines[0]).isEqualTo("## drain");
@@ -54,10 +54,10 @@ class ReportTest {
   }
 
   @Test
-  void what_failed_or_was_left_out_is_said_and_is_not_in_the_json() {
+  void failed_and_skipped_systems_are_reported_but_not_in_the_json() {
     Results results = results();
     results.failed("drain", "quartz", "it ended");
-    results.leftOut("drain", "bullmq", "no Redis");
+    results.skipped("drain", "bullmq", "no Redis");
     results.add("drain", "jobrunr", new Figures().with(Metric.RATE, 9).note("only 5 of 7"));
 
     assertThat(results.hasFailed()).isTrue();
@@ -65,7 +65,7 @@ class ReportTest {
         .contains("| quartz   |  FAILED |")
         .contains(
             "- quartz: FAILED: it ended\n",
-            "- bullmq: left out: no Redis\n",
+            "- bullmq: skipped: no Redis\n",
             "- jobrunr: only 5 of 7\n");
     JsonNode json = JsonMapper.builder().build().readTree(Report.json(results));
     assertThat(json.at("/drain").has("quartz")).isFalse();
@@ -73,7 +73,7 @@ class ReportTest {
   }
 
   @Test
-  void the_page_says_when_where_and_how() {
+  void the_page_has_date_settings_and_notes() {
     Results results = results();
     results.settings("sql", "a loop");
     results.missing("bullmq", "npm is not installed");
@@ -94,7 +94,7 @@ class ReportTest {
             "- PostgreSQL, the same for all: fsync on\n",
             "## Targets",
             "of sql ≥ 0.60 ×",
-            "not to be compared: pull of carillon.**",
+            "not comparable: pull of carillon.**",
             "(../README.md)",
             "- sql: a loop\n",
             "How it is done.",
@@ -113,7 +113,7 @@ class ReportTest {
   }
 
   @Test
-  void the_longest_bar_of_a_group_fills_the_chart_and_small_times_have_none() {
+  void the_longest_bar_of_a_group_has_full_width_and_tiny_times_have_no_width() {
     BarChart linear = new BarChart("a < b", BarChart.Scale.OF_GROUP);
     linear.add("drain", "carillon", "tasks/s", 50, 0);
     linear.add("drain", "sql", "tasks/s", 100, 0);

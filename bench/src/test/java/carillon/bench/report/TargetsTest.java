@@ -26,7 +26,7 @@ class TargetsTest {
   }
 
   @Test
-  void a_ratio_is_reached_or_not() {
+  void a_ratio_must_reach_its_lower_bound() {
     rate("drain", "carillon", 70_000);
     rate("drain", "db-scheduler", 10_000);
     rate("drain", "graphile-worker", 80_000);
@@ -41,7 +41,7 @@ class TargetsTest {
   }
 
   @Test
-  void each_broker_has_a_rate_of_its_own() {
+  void each_broker_has_its_own_target_rate() {
     rate("kafka", "carillon", 19_000);
     rate("rabbitmq", "carillon", 8_100);
 
@@ -50,7 +50,7 @@ class TargetsTest {
   }
 
   @Test
-  void lateness_has_to_stay_below() {
+  void lateness_must_not_exceed_its_upper_bound() {
     results.add("lateness", "carillon", new Figures().with(new Times(1, 4, 60)));
 
     assertThat(row("lateness", "p99"))
@@ -59,7 +59,7 @@ class TargetsTest {
   }
 
   @Test
-  void the_drain_right_before_says_what_a_big_burst_may_take() {
+  void the_drains_around_a_big_burst_determine_its_limit() {
     rate("drain", "carillon", 10_000);
     results.add(
         BigBurst.NAME,
@@ -67,23 +67,24 @@ class TargetsTest {
         new Figures().with(Metric.P999, 10_900).with(Metric.BASE, 50_000));
     results.add(BigBurst.NAME, "carillon-others", new Figures().with(new Times(5, 101, 200)));
 
-    assertThat(row(BigBurst.NAME, "99.9 % of 500,000"))
+    assertThat(row(BigBurst.NAME, "p99.9 start delay of 500,000 tasks"))
         .contains("10,900 ms", "yes")
         .anySatisfy(cell -> assertThat(cell).endsWith("≤ 10,990 ms"));
     assertThat(row(BigBurst.NAME, "another tenant").get(3)).isEqualTo("**no**");
   }
 
   @Test
-  void memory_is_the_most_of_all_scenarios() {
+  void memory_is_the_maximum_of_all_scenarios() {
     results.add("drain", "carillon", new Figures().with(Metric.RSS_PEAK, 280));
     results.add("http", "carillon", new Figures().with(Metric.RSS_PEAK, 320));
     results.add("drain", "pg-boss", new Figures().with(Metric.RSS_PEAK, 900));
 
-    assertThat(row("all of it", "memory")).containsSequence("320 MB", "yes", "≤ 300 MB", "**no**");
+    assertThat(row("all scenarios", "memory"))
+        .containsSequence("320 MB", "yes", "≤ 300 MB", "**no**");
   }
 
   @Test
-  void what_rests_on_a_disturbed_row_is_in_brackets() {
+  void a_target_with_a_disturbed_source_is_in_brackets() {
     rate("drain", "carillon", 70_000);
     rate("drain", "db-scheduler", 10_000);
     results.add(
@@ -97,7 +98,7 @@ class TargetsTest {
   }
 
   @Test
-  void what_was_not_measured_is_neither_reached_nor_missed() {
+  void a_target_without_a_measurement_is_neither_reached_nor_missed() {
     List<List<String>> rows = Targets.rows(results, 500_000);
 
     assertThat(rows).hasSizeGreaterThan(15);

@@ -18,7 +18,7 @@ class DrainTest {
       new Stage(Sizes.FULL, new Progress(new PrintStream(OutputStream.nullOutputStream()), false));
 
   @Test
-  void the_round_in_the_middle_counts() throws Exception {
+  void the_median_round_counts() throws Exception {
     Figures figures = Drain.ALONE.run(new FakeWorker(3, 1, 2), stage);
 
     assertThat(figures.get(Metric.RATE)).isEqualTo(Sizes.FULL.drain() / 2.0);
@@ -26,7 +26,7 @@ class DrainTest {
   }
 
   @Test
-  void of_two_that_take_turns_each_has_its_middle_round_and_is_stopped() throws Exception {
+  void each_alternating_system_has_its_median_round_and_is_stopped() throws Exception {
     FakeWorker slow = new FakeWorker(30, 10, 20);
     FakeWorker fast = new FakeWorker(3, 1, 2);
     Turn<FakeWorker> first = new Turn<>("slow", () -> slow, Drain.ALONE);
@@ -44,14 +44,13 @@ class DrainTest {
     first.close();
     second.close();
 
-    assertThat(first.middle().get(Metric.RATE)).isEqualTo(Sizes.FULL.drain() / 20.0);
-    assertThat(second.middle().get(Metric.RATE)).isEqualTo(Sizes.FULL.drain() / 2.0);
+    assertThat(first.median().get(Metric.RATE)).isEqualTo(Sizes.FULL.drain() / 20.0);
+    assertThat(second.median().get(Metric.RATE)).isEqualTo(Sizes.FULL.drain() / 2.0);
     assertThat(slow.isClosed && fast.isClosed).isTrue();
   }
 
   @Test
-  void what_is_disturbed_takes_turns_with_a_drain_that_is_not_and_the_middle_pair_counts()
-      throws Exception {
+  void disturbed_and_undisturbed_drains_alternate_and_the_median_pair_counts() throws Exception {
     FakeWorker worker = new FakeWorker(1, 2, 4, 5, 8, 80);
 
     Figures figures = Drain.SNAPSHOT.run(worker, stage);
@@ -63,7 +62,7 @@ class DrainTest {
   }
 
   @Test
-  void a_drain_beside_the_future_takes_turns_with_another_one_without() throws Exception {
+  void a_drain_next_to_future_tasks_alternates_with_one_without() throws Exception {
     FakeWorker grown = new FakeWorker(4, 4, 4);
     FakeWorker alone = new FakeWorker(1, 1, 1);
 

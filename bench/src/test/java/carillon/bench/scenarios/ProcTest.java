@@ -9,7 +9,7 @@ import org.junit.jupiter.api.Test;
 class ProcTest {
 
   @Test
-  void a_name_may_look_like_the_end_of_a_name() {
+  void a_process_name_may_contain_parentheses() {
     Proc.Stat stat =
         Proc.Stat.parse(
             "42 (post) gres (x) S 7 42 42 0 -1 4194560 900 80 0 0 150 50 30 20 20 0 1 0 5 6 7");
@@ -21,14 +21,14 @@ class ProcTest {
   }
 
   @Test
-  void idle_and_waiting_for_disks_is_not_busy() {
+  void idle_and_iowait_are_not_busy() {
     double busy = Proc.busy("cpu  100 10 200 99999 8888 5 6 7 0 0\ncpu0 1 1 1 1 1 1 1 1 0 0\n");
 
     assertThat(busy).isCloseTo(3.28, within(1e-9));
   }
 
   @Test
-  void memory_in_use_is_not_the_most_there_ever_was() {
+  void current_and_peak_memory_are_read_from_different_lines() {
     String status = "Name:\tjava\nVmHWM:\t  409600 kB\nVmRSS:\t  204800 kB\nThreads:\t1\n";
 
     assertThat(Proc.rssMb(status, Proc.Memory.NOW)).isEqualTo(200);
@@ -36,7 +36,7 @@ class ProcTest {
   }
 
   @Test
-  void children_of_children_are_of_the_tree() throws Exception {
+  void a_tree_includes_grandchildren() throws Exception {
     Process parent = new ProcessBuilder("sh", "-c", "sh -c 'read line; true'; true").start();
     try {
       ProcessHandle grandchild = null;

@@ -33,7 +33,7 @@ class ProgressTest {
   }
 
   @Test
-  void more_than_all_is_a_full_bar() {
+  void a_bar_is_never_longer_than_full() {
     assertThat(Progress.bar(7, 5)).isEqualTo("[" + "#".repeat(30) + "]");
     assertThat(Progress.bar(0, 0)).isEqualTo("[" + "#".repeat(30) + "]");
   }

@@ -8,7 +8,7 @@ import org.junit.jupiter.api.Test;
 class StageTest {
 
   @Test
-  void the_ends_are_watched_more_closely_than_the_middle() {
+  void polling_is_more_frequent_at_the_start_and_the_end() {
     long second = 1_000_000_000;
 
     assertThat(Stage.pauseMillis(0, 1_000, second)).isEqualTo(10);
@@ -17,9 +17,9 @@ class StageTest {
   }
 
   @Test
-  void what_was_not_reached_is_noted() {
-    Figures whole = new Stage.Reached(100, 100, 3).noteOn(new Figures());
-    Figures part = new Stage.Reached(1_234, 5_000, 60).noteOn(new Figures());
+  void a_timeout_is_noted_in_the_figures() {
+    Figures whole = new Stage.Finished(100, 100, 3).noteOn(new Figures());
+    Figures part = new Stage.Finished(1_234, 5_000, 60).noteOn(new Figures());
 
     assertThat(whole.note()).isNull();
     assertThat(part.note()).isEqualTo("only 1,234 of 5,000 tasks had finished after 60 s");

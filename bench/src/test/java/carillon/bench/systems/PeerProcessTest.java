@@ -15,7 +15,7 @@ import tools.jackson.databind.json.JsonMapper;
 
 class PeerProcessTest {
 
-  private static final Duration LIMIT = Duration.ofSeconds(20);
+  private static final Duration TIMEOUT = Duration.ofSeconds(20);
   private static final String READY = "{\"ready\":true,\"version\":\"1.2\",\"settings\":\"tuned\"}";
 
   @TempDir private Path directory;
@@ -30,17 +30,17 @@ class PeerProcessTest {
   }
 
   @Test
-  void it_says_its_version_and_settings() throws IOException {
+  void a_peer_reports_its_version_and_settings() throws IOException {
     try (PeerProcess peer = peer("read line")) {
       assertThat(peer.settings()).isEqualTo("1.2 tuned");
     }
   }
 
   @Test
-  void an_answer_belongs_to_the_command_and_the_environment_is_set() throws IOException {
+  void a_command_gets_its_answer_and_the_environment_is_set() throws IOException {
     String script = "while read line; do echo \"{\\\"left\\\":$BENCH_X}\"; done";
     try (PeerProcess peer = peer(script)) {
-      assertThat(peer.ask(Map.of("do", "left"), LIMIT).path("left").asInt()).isEqualTo(42);
+      assertThat(peer.ask(Map.of("do", "left"), TIMEOUT).path("left").asInt()).isEqualTo(42);
     }
   }
 
@@ -48,23 +48,23 @@ class PeerProcessTest {
   void an_error_is_an_exception() throws IOException {
     try (PeerProcess peer =
         peer("while read line; do echo '{\"error\":\"table is gone\"}'; done")) {
-      assertThatThrownBy(() -> peer.ask(Map.of("do", "load"), LIMIT))
+      assertThatThrownBy(() -> peer.ask(Map.of("do", "load"), TIMEOUT))
           .hasMessage("fake: table is gone");
     }
   }
 
   @Test
-  void a_peer_that_ends_says_its_last_words() throws IOException {
+  void the_error_for_a_peer_that_exits_has_its_last_log_line() throws IOException {
     try (PeerProcess peer = peer("read line; echo 'out of luck' >&2; exit 3")) {
-      assertThatThrownBy(() -> peer.ask(Map.of("do", "load"), LIMIT))
+      assertThatThrownBy(() -> peer.ask(Map.of("do", "load"), TIMEOUT))
           .isInstanceOf(IOException.class)
-          .hasMessageContaining("fake ended")
+          .hasMessageContaining("fake exited")
           .hasMessageContaining("out of luck");
     }
   }
 
   @Test
-  void a_peer_that_does_not_answer_in_time_is_an_exception() throws IOException {
+  void a_peer_that_does_not_answer_in_time_causes_an_exception() throws IOException {
     try (PeerProcess peer = peer("read line; read line; read line")) {
       assertThatThrownBy(() -> peer.ask(Map.of("do", "load"), Duration.ofMillis(50)))
           .hasMessageContaining("did not answer");
@@ -72,14 +72,14 @@ class PeerProcessTest {
   }
 
   @Test
-  void something_else_than_json_is_an_exception() {
+  void an_answer_that_is_not_json_is_an_exception() {
     assertThatThrownBy(() -> PeerProcess.parse("fake", "Starting up..."))
         .isInstanceOf(IOException.class)
         .hasMessageContaining("Starting up...");
   }
 
   @Test
-  void times_are_median_99th_and_largest() {
+  void times_are_p50_p99_and_max() {
     Times times = Peer.times(JsonMapper.builder().build().readTree("{\"millis\":[1.5,20,300.25]}"));
 
     assertThat(times).isEqualTo(new Times(1.5, 20, 300.25));

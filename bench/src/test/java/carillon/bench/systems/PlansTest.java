@@ -32,7 +32,7 @@ class PlansTest {
   @TempDir Path directory;
 
   @Test
-  void a_plan_has_its_statement_its_time_and_who_ran_it() {
+  void a_plan_has_its_statement_time_and_application_name() {
     var plans = Plans.parse(PAGE.formatted("1.250"));
 
     assertThat(plans).hasSize(1);
@@ -45,20 +45,21 @@ class PlansTest {
   }
 
   @Test
-  void statements_without_a_name_are_not_ours() {
+  void statements_without_a_name_are_ignored() {
     assertThat(Plans.parse(PAGE.replace("/* TaskReader.page */", ""))).isEmpty();
   }
 
   @Test
-  void of_each_request_the_slowest_is_kept_and_what_runs_anyway_is_left_out() throws IOException {
+  void the_slowest_plan_of_a_request_is_recorded_and_background_statements_are_skipped()
+      throws IOException {
     Path log = Files.writeString(directory.resolve("postgres.log"), PARTITIONS);
     Plans plans = new Plans(log);
-    plans.leaveOutWhatCame();
+    plans.skipLogged();
 
     append(
         log, PAGE.formatted("1.000") + PARTITIONS + PAGE.formatted("3.000") + PAGE.formatted("2"));
-    plans.keep("GET /v1/tasks");
-    plans.keep("GET /v1/limits");
+    plans.record("GET /v1/tasks");
+    plans.record("GET /v1/limits");
 
     assertThat(plans.page())
         .contains("## GET /v1/tasks", "TaskReader.page, 3.00 ms", "answered from memory")
