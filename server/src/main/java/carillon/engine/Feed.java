@@ -81,7 +81,7 @@ public final class Feed implements Transitions.Listener, AutoCloseable {
   public void created(List<? extends Transitions.Created> tasks) {
     if (!watched.isEmpty()) {
       Instant now = clock.instant();
-      tasks.forEach(task -> add(now, task.lane(), task.id(), null, TaskState.PENDING, 0));
+      tasks.forEach(task -> add(now, task.laneId(), task.id(), null, TaskState.PENDING, 0));
     }
   }
 

@@ -120,7 +120,7 @@ class EngineTest {
     TaskView task = runUntil(id, TaskState.COMPLETED);
 
     assertThat(deliverer.delivered()).extracting(ClaimedTask::id).containsExactly(id);
-    assertThat(task.output()).isEqualTo("ok");
+    assertThat(task.last().output()).isEqualTo("ok");
     assertThat(task.attempt()).isEqualTo(1);
     assertThat(seats.taken()).isZero();
     assertThat(world.value("SELECT count(*) FROM carillon.claim")).isEqualTo("0");
@@ -147,10 +147,11 @@ class EngineTest {
 
     TaskView task = runUntil(id, TaskState.DEAD);
 
-    assertThat(task.error()).isEqualTo("too slow");
+    assertThat(task.last().error()).isEqualTo("too slow");
     assertThat(world.tasks.story(World.TENANT, id).orElseThrow().attempts())
         .extracting(
-            attempt -> attempt.attempt() + " " + attempt.outcome() + " " + attempt.failure())
+            attempt ->
+                attempt.attempt() + " " + attempt.outcome() + " " + attempt.result().failure())
         .containsExactly("1 RETRIED TIMEOUT", "2 DEAD TIMEOUT");
     assertThat(world.counters.count(Counters.ClaimEnd.RETRIED)).isEqualTo(1);
     assertThat(world.counters.count(Counters.ClaimEnd.DEAD)).isEqualTo(1);
@@ -190,7 +191,7 @@ class EngineTest {
     assertThat(task.state()).isEqualTo(TaskState.PENDING);
     assertThat(task.attempt()).isZero();
     assertThat(task.fence()).isEqualTo(1);
-    assertThat(task.failure()).isEqualTo(FailureKind.SHUTDOWN);
+    assertThat(task.last().failure()).isEqualTo(FailureKind.SHUTDOWN);
   }
 
   @Test
@@ -251,7 +252,7 @@ class EngineTest {
 
     reaper.reapOnce();
 
-    assertThat(world.find(id).failure()).isEqualTo(FailureKind.CRASHED);
+    assertThat(world.find(id).last().failure()).isEqualTo(FailureKind.CRASHED);
     TaskView task = runUntil(id, TaskState.COMPLETED);
     assertThat(task.attempt()).isEqualTo(2);
     node.expect(stale.lease().claim(), 1, seats);
@@ -369,7 +370,7 @@ class EngineTest {
 
     lostClaims.findOnce();
 
-    assertThat(world.find(id).failure()).isEqualTo(FailureKind.LEASE_LOST);
+    assertThat(world.find(id).last().failure()).isEqualTo(FailureKind.LEASE_LOST);
     runUntil(id, TaskState.COMPLETED);
   }
 
@@ -409,7 +410,7 @@ class EngineTest {
 
     TaskView task = runUntil(id, TaskState.DEAD);
 
-    assertThat(task.failure()).isEqualTo(FailureKind.PROTOCOL);
+    assertThat(task.last().failure()).isEqualTo(FailureKind.PROTOCOL);
     assertThat(seats.taken()).isZero();
   }
 
@@ -516,7 +517,7 @@ class EngineTest {
     assertThat(claimed).extracting(ClaimedTask::payload).containsExactly(null, null);
     assertThat(world.state(id)).isEqualTo(TaskState.COMPLETED);
     assertThat(world.state(other)).isEqualTo(TaskState.COMPLETED);
-    assertThat(world.find(id).payload()).isEqualTo(large);
+    assertThat(world.find(id).spec().payload()).isEqualTo(large);
   }
 
   /** A task that is due, of a day that is over. */

@@ -214,7 +214,7 @@ class FeedTest {
     assertThat(events()).containsExactly("skipped 1");
   }
 
-  private record Unknown(TaskId id, int lane) implements Transitions.Created {}
+  private record Unknown(TaskId id, int laneId) implements Transitions.Created {}
 
   @Test
   void events_beyond_the_limit_are_counted() {

@@ -145,7 +145,7 @@ class NodeDeathTest {
   private String fate(TaskId id) {
     TaskView task = world.find(id);
     return "%s %s attempt=%d crashes=%d"
-        .formatted(task.state(), task.failure(), task.attempt(), task.crashes());
+        .formatted(task.state(), task.last().failure(), task.attempt(), task.crashes());
   }
 
   @Test
@@ -255,7 +255,7 @@ class NodeDeathTest {
     assertThat(fate(id)).isEqualTo("DEAD POISON attempt=3 crashes=3");
     TaskStory story = world.tasks.story(World.TENANT, id).orElseThrow();
     assertThat(story.attempts())
-        .extracting(TaskStory.Attempt::failure)
+        .extracting(attempt -> attempt.result().failure())
         .containsExactly(FailureKind.CRASHED, FailureKind.CRASHED, FailureKind.POISON);
     assertThat(story.transitions().getLast().reason()).isEqualTo("POISON");
     assertThat(world.value("SELECT failure FROM carillon.dead_letter")).isEqualTo("POISON");

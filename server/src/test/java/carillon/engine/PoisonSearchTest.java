@@ -180,7 +180,7 @@ class PoisonSearchTest {
     Set<String> fates = new HashSet<>();
     for (TaskId id : ids) {
       TaskView task = world.find(id);
-      fates.add("%s %s".formatted(task.state(), task.failure()));
+      fates.add("%s %s".formatted(task.state(), task.last().failure()));
     }
     return fates;
   }

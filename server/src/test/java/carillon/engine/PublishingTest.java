@@ -153,7 +153,7 @@ class PublishingTest {
 
     broker.end(new DeliveryResult.Accepted(null, "{\"offset\":17}"));
     becomes(id, TaskState.COMPLETED);
-    assertThat(world.find(id).output()).isEqualTo("{\"offset\":17}");
+    assertThat(world.find(id).last().output()).isEqualTo("{\"offset\":17}");
     nothingInFlight();
     assertThat(claims()).isEqualTo("0");
   }
@@ -335,7 +335,7 @@ class PublishingTest {
 
     assertThat(world.find(id)).isEqualTo(reported);
     assertThat(reported.state()).isEqualTo(TaskState.COMPLETED);
-    assertThat(reported.output()).isEqualTo("\"done\"");
+    assertThat(reported.last().output()).isEqualTo("\"done\"");
     assertThat(claims()).isEqualTo("0");
   }
 

@@ -50,7 +50,7 @@ class LifeOfATaskTest {
     assertThat(story.task().state()).isEqualTo(TaskState.COMPLETED);
     assertThat(story.attempts())
         .singleElement()
-        .satisfies(a -> assertThat(a.output()).isEqualTo("ok"));
+        .satisfies(a -> assertThat(a.result().output()).isEqualTo("ok"));
     assertThat(story.transitions())
         .extracting(TaskStory.Transition::to)
         .containsExactly(TaskState.RUNNING, TaskState.COMPLETED);

@@ -79,11 +79,11 @@ class SqlEnqueueTest {
     TaskView task = task(id);
     assertThat(task.state()).isEqualTo(TaskState.PENDING);
     assertThat(task.type()).isEqualTo("mail");
-    assertThat(task.payload()).isEqualTo("{\"to\": [1, null]}");
+    assertThat(task.spec().payload()).isEqualTo("{\"to\": [1, null]}");
     assertThat(task.key()).isEqualTo("k");
-    assertThat(task.concurrencyKey()).isEqualTo("c");
+    assertThat(task.spec().concurrencyKey()).isEqualTo("c");
     assertThat(task.priority()).isEqualTo(7);
-    assertThat(task.metadata()).isEqualTo(Map.of("a", "b"));
+    assertThat(task.spec().metadata()).isEqualTo(Map.of("a", "b"));
     assertThat(task.expiresAt()).isAfter(task.dueAt());
     assertThat(world.claimOne("node").id()).isEqualTo(id(id));
     assertThat(world.claim("node", 10)).isEmpty();

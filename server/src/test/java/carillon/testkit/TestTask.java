@@ -4,6 +4,7 @@ import carillon.model.target.Target;
 import carillon.model.task.Callbacks;
 import carillon.model.task.NewTask;
 import carillon.model.task.RetryPolicy;
+import carillon.model.task.TaskSpec;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Map;
@@ -101,20 +102,8 @@ public final class TestTask {
   }
 
   public NewTask build() {
-    return new NewTask(
-        type,
-        key,
-        dueAt,
-        delay,
-        priority,
-        payload,
-        target,
-        retry,
-        expiresAt,
-        ttl,
-        concurrencyKey,
-        uniqueFor,
-        metadata,
-        callbacks);
+    TaskSpec spec =
+        new TaskSpec(type, key, concurrencyKey, payload, target, retry, metadata, callbacks);
+    return new NewTask(spec, priority, dueAt, delay, expiresAt, ttl, uniqueFor);
   }
 }

@@ -1,6 +1,7 @@
 package carillon.api.http;
 
 import carillon.store.db.Page;
+import carillon.store.tasks.AttemptResult;
 import carillon.store.tasks.TaskStory;
 import carillon.store.tasks.TaskView;
 import java.util.ArrayList;
@@ -69,15 +70,15 @@ public final class LargePages {
   }
 
   public static long bytes(TaskView task) {
-    return length(task.payload())
-        + length(task.output())
-        + length(task.error())
-        + length(task.request())
-        + length(task.progress());
+    return length(task.spec().payload()) + bytes(task.last()) + length(task.progress());
   }
 
   public static long bytes(TaskStory.Attempt attempt) {
-    return length(attempt.output()) + length(attempt.error()) + length(attempt.request());
+    return bytes(attempt.result());
+  }
+
+  private static long bytes(AttemptResult result) {
+    return length(result.output()) + length(result.error()) + length(result.request());
   }
 
   private static long length(@Nullable String text) {

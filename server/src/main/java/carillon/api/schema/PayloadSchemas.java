@@ -26,7 +26,7 @@ public final class PayloadSchemas {
   }
 
   public void validate(TenantId tenant, NewTask task) {
-    validate(tenant, task.type(), task.payload());
+    validate(tenant, task.type(), task.spec().payload());
   }
 
   public void validate(TenantId tenant, String type, @Nullable String payload) {
@@ -50,7 +50,7 @@ public final class PayloadSchemas {
   }
 
   public void validate(TenantId tenant, TaskView task) {
-    validate(tenant, task.type(), task.payload());
+    validate(tenant, task.type(), task.spec().payload());
   }
 
   /** Validates the payload of an existing task, whose schema may have changed since. */

@@ -11,6 +11,7 @@ import carillon.model.target.Target;
 import carillon.model.task.Callbacks;
 import carillon.model.task.NewTask;
 import carillon.model.task.RetryPolicy;
+import carillon.model.task.TaskSpec;
 import carillon.model.task.TaskType;
 import carillon.store.tasks.TaskPatch;
 import java.nio.charset.StandardCharsets;
@@ -21,7 +22,7 @@ import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/** Reads tasks as they are asked for, and changes to them. */
+/** Reads the tasks of requests, and the changes to tasks. */
 public final class TaskFields {
 
   private static final Set<String> READ_ONLY =
@@ -91,21 +92,17 @@ public final class TaskFields {
           ErrorCode.OUT_OF_RANGE,
           "must be after the task is due, or it would never run");
     }
-    return new NewTask(
-        type == null ? "" : type,
-        key,
-        dueAt,
-        delay,
-        priority,
-        payload,
-        target,
-        retry,
-        expiresAt,
-        ttl,
-        concurrencyKey,
-        uniqueFor,
-        metadata,
-        callbacks);
+    TaskSpec spec =
+        new TaskSpec(
+            type == null ? "" : type,
+            key,
+            concurrencyKey,
+            payload,
+            target,
+            retry,
+            metadata,
+            callbacks);
+    return new NewTask(spec, priority, dueAt, delay, expiresAt, ttl, uniqueFor);
   }
 
   /** A due time in the past means now. */
@@ -114,7 +111,7 @@ public final class TaskFields {
     return asked == null || asked.isBefore(now) ? now : asked;
   }
 
-  /** The type, which must be there and be the tenant's own. */
+  /** The type, which is required and must not be one of Carillon's own. */
   public static @Nullable String type(Fields fields) {
     String type = fields.required("type", fields.typeName("type"));
     if (type != null && TaskType.isOwn(type)) {
@@ -140,7 +137,7 @@ public final class TaskFields {
   }
 
   private static @Nullable Duration delay(Fields fields) {
-    // Asked for by the longest duration there is, so that what is too far away gets its own code.
+    // Any duration is read, so that one beyond the horizon gets an error code of its own.
     Duration delay = fields.duration("delay", Duration.ZERO, Durations.MAX);
     if (delay != null && delay.compareTo(Limits.HORIZON) > 0) {
       fields.wrong("delay", ErrorCode.BEYOND_HORIZON, "must not be more than " + Limits.HORIZON);
@@ -164,7 +161,7 @@ public final class TaskFields {
 
   public static @Nullable String payload(Fields fields) {
     String payload = fields.raw("payload");
-    // No character has fewer than one byte or, in this count, more than three.
+    // A char is encoded as at most three bytes, so that short payloads need not be encoded here.
     if (payload != null
         && payload.length() > Limits.PAYLOAD_BYTES / 3
         && payload.getBytes(StandardCharsets.UTF_8).length > Limits.PAYLOAD_BYTES) {

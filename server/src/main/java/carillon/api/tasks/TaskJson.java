@@ -8,8 +8,10 @@ import carillon.model.task.Callbacks;
 import carillon.model.task.ClaimToken;
 import carillon.model.task.ClaimedTask;
 import carillon.model.task.FailureKind;
+import carillon.model.task.TaskSpec;
 import carillon.model.task.TaskState;
 import carillon.store.db.Json;
+import carillon.store.tasks.AttemptResult;
 import carillon.store.tasks.TaskStory;
 import carillon.store.tasks.TaskView;
 import java.time.Duration;
@@ -24,13 +26,13 @@ import tools.jackson.databind.node.JsonNodeFactory;
 import tools.jackson.databind.node.ObjectNode;
 import tools.jackson.databind.util.RawValue;
 
-/** Renders tasks: times in UTC, durations in ISO 8601, payloads as the JSON that came in. */
+/** Renders tasks: times in UTC, durations in ISO 8601, payloads byte for byte. */
 public final class TaskJson {
 
   private TaskJson() {}
 
   public static ObjectNode of(TaskView task) {
-    return withPayload(withoutPayload(task), task.payload());
+    return withPayload(withoutPayload(task), task.spec().payload());
   }
 
   public static ObjectNode withoutPayload(TaskView task) {
@@ -52,22 +54,23 @@ public final class TaskJson {
     node.put("version", task.version());
     node.put("fence", task.fence());
     node.put("cancelRequested", task.cancelRequested());
-    // While it waits, who had it last is history: it may be a node that died of something else.
+    // The last holder of a waiting task belongs to its history: it may have died for any reason.
     node.put("leasedBy", task.state() == TaskState.PENDING ? null : task.leasedBy());
     node.put("leaseUntil", Times.formatOrNull(task.leaseUntil()));
-    target(node, "target", task.target());
+    TaskSpec spec = task.spec();
+    target(node, "target", spec.target());
     node.set(
         "retry",
-        task.retry() == null ? JsonNodeFactory.instance.nullNode() : Json.of(task.retry()));
-    node.put("concurrencyKey", task.concurrencyKey());
+        spec.retry() == null ? JsonNodeFactory.instance.nullNode() : Json.of(spec.retry()));
+    node.put("concurrencyKey", spec.concurrencyKey());
     node.put("scheduleName", task.scheduleName());
     node.put("fireAt", Times.formatOrNull(task.fireAt()));
-    node.set("metadata", Json.of(task.metadata()));
-    node.put("output", task.output());
-    error(node, task.failure(), task.error(), task.status());
+    node.set("metadata", Json.of(spec.metadata()));
+    node.put("output", task.last().output());
+    error(node, task.last());
     node.put("progress", task.progress());
     node.put("crashes", task.crashes());
-    callbacks(node, task.callbacks());
+    callbacks(node, spec.callbacks());
     return node;
   }
 
@@ -89,7 +92,7 @@ public final class TaskJson {
     return node;
   }
 
-  /** Newest first, as in the lists that go on where these end. */
+  /** Attempts and transitions are newest first, as in the lists of the older ones. */
   static ObjectNode of(TaskStory story) {
     TaskView task = story.task();
     ObjectNode node = of(task);
@@ -104,7 +107,7 @@ public final class TaskJson {
     return node;
   }
 
-  /** Why it has not started, as far as that is not in its other fields. */
+  /** Why it has not started, unless other fields tell. */
   private static void waitingFor(ObjectNode node, TaskView task, boolean isHeld) {
     if (isHeld || (task.state() == TaskState.PENDING && task.crashes() > 0)) {
       node.putArray("waitingFor")
@@ -128,10 +131,11 @@ public final class TaskJson {
     node.put("endedAt", Times.formatOrNull(attempt.endedAt()));
     node.put("duration", duration(attempt.startedAt(), attempt.endedAt()));
     node.put("outcome", attempt.outcome());
-    node.put("status", attempt.status());
-    error(node, attempt.failure(), attempt.error(), attempt.status());
-    request(node, attempt.request(), TraceParent.of(task, attempt.fence()));
-    node.put("output", attempt.output());
+    AttemptResult result = attempt.result();
+    node.put("status", result.status());
+    error(node, result);
+    request(node, result.request(), TraceParent.of(task, attempt.fence()));
+    node.put("output", result.output());
     return node;
   }
 
@@ -149,15 +153,15 @@ public final class TaskJson {
   }
 
   /**
-   * The request with its trace, which is not stored. Null where the trace has no place: a request
-   * that was restored from a file may be any JSON.
+   * Adds the trace, which is not stored. Null if the request has no headers: one that was restored
+   * from a file may be any JSON.
    */
   private static @Nullable JsonNode withTrace(String kept, String trace) {
     JsonNode request;
     try {
       request = Json.read(kept);
     } catch (JacksonException e) {
-      return null; // JSON all the same, with a number or a name that is too long to be read here
+      return null; // JSON with a number or a name that is too long for this parser
     }
     if (request.path("headers") instanceof ObjectNode headers) {
       headers.put(TraceParent.HEADER, trace);
@@ -190,10 +194,7 @@ public final class TaskJson {
         : FailureKind.named(reason).map(kind -> lower(kind.cause())).orElse(null);
   }
 
-  /**
-   * The creation is not a change of state, and so not among the kept ones; the trail still starts
-   * with it.
-   */
+  /** The creation, with which the transitions of a task start. It is not stored as a transition. */
   static ObjectNode creation(TaskView task) {
     return JsonNodeFactory.instance
         .objectNode()
@@ -206,7 +207,7 @@ public final class TaskJson {
         .putNull("cause");
   }
 
-  /** What a worker is handed. */
+  /** A claimed task as a worker receives it. */
   public static ObjectNode claimed(ClaimedTask task) {
     ObjectNode node = JsonNodeFactory.instance.objectNode();
     node.put("id", task.id().toString());
@@ -225,20 +226,17 @@ public final class TaskJson {
     return withPayload(node, task.payload());
   }
 
-  private static void error(
-      ObjectNode node,
-      @Nullable FailureKind kind,
-      @Nullable String message,
-      @Nullable Integer status) {
-    if (kind == null && message == null) {
+  private static void error(ObjectNode node, AttemptResult result) {
+    FailureKind kind = result.failure();
+    if (kind == null && result.error() == null) {
       node.putNull("error");
       return;
     }
     ObjectNode error = node.putObject("error");
     error.put("kind", kind == null ? null : kind.label());
     error.put("cause", kind == null ? null : lower(kind.cause()));
-    error.put("message", message);
-    error.put("status", status);
+    error.put("message", result.error());
+    error.put("status", result.status());
   }
 
   private static String lower(FailureKind.Cause cause) {

@@ -105,7 +105,8 @@ public final class TaskRoutes {
   private static Answer created(NewTask task, CreateResult result) {
     return switch (result) {
       case CreateResult.Created(var view) ->
-          Answer.json(202, TaskJson.withPayload(TaskJson.withoutPayload(view), task.payload()))
+          Answer.json(
+                  202, TaskJson.withPayload(TaskJson.withoutPayload(view), task.spec().payload()))
               .with("Location", "/v1/tasks/" + view.id())
               .withVersion(view.version());
       case CreateResult.Existing(var view) ->

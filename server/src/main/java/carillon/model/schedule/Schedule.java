@@ -6,8 +6,10 @@ import carillon.model.cron.Recurrence;
 import carillon.model.cron.Timetable;
 import carillon.model.target.HiddenValues;
 import carillon.model.target.Target;
+import carillon.model.task.Callbacks;
 import carillon.model.task.NewTask;
 import carillon.model.task.RetryPolicy;
+import carillon.model.task.TaskSpec;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.ZoneId;
@@ -108,19 +110,16 @@ public record Schedule(
 
   /** A task with another overlap rule or payload. */
   public NewTask taskDue(Instant dueAt, OverlapRule overlap, @Nullable String payload) {
-    return new NewTask(
-        task.type(),
-        task.key(),
-        dueAt,
-        null,
-        task.priority(),
-        payload,
-        task.target(),
-        task.retry(),
-        null,
-        null,
-        overlap == OverlapRule.ALLOW ? null : "carillon.schedule." + name,
-        null,
-        Map.of());
+    TaskSpec spec =
+        new TaskSpec(
+            task.type(),
+            task.key(),
+            overlap == OverlapRule.ALLOW ? null : "carillon.schedule." + name,
+            payload,
+            task.target(),
+            task.retry(),
+            Map.of(),
+            Callbacks.NONE);
+    return new NewTask(spec, task.priority(), dueAt);
   }
 }

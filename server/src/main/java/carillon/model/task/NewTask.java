@@ -1,89 +1,34 @@
 package carillon.model.task;
 
-import carillon.model.target.Target;
 import java.time.Duration;
 import java.time.Instant;
-import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A task as it was asked for; what is null follows the type or has no value.
+ * A task to create.
  *
- * @param dueAt null means now, by the database's clock; so does the past
- * @param delay instead of dueAt: that long after now, by the database's clock
- * @param payload JSON text, kept and delivered byte for byte
- * @param ttl instead of expiresAt: that long after the due time
- * @param uniqueFor while a task of the same type and key is live, or was created within this time,
- *     it is the answer
+ * @param priority null means the type's
+ * @param dueAt null or in the past means now, by the database's clock
+ * @param delay used instead of dueAt: the time from now, by the database's clock, until it is due
+ * @param ttl used instead of expiresAt: the time from the due time until it expires
+ * @param uniqueFor if a task with the same type and key is live, or was created within this time,
+ *     that task is returned and no other created
  */
 public record NewTask(
-    String type,
-    @Nullable String key,
+    TaskSpec spec,
+    @Nullable Integer priority,
     @Nullable Instant dueAt,
     @Nullable Duration delay,
-    @Nullable Integer priority,
-    @Nullable String payload,
-    @Nullable Target target,
-    @Nullable RetryPolicy retry,
     @Nullable Instant expiresAt,
     @Nullable Duration ttl,
-    @Nullable String concurrencyKey,
-    @Nullable Duration uniqueFor,
-    Map<String, String> metadata,
-    Callbacks callbacks) {
+    @Nullable Duration uniqueFor) {
 
-  public NewTask {
-    metadata = Map.copyOf(metadata);
+  /** A task that does not expire. */
+  public NewTask(TaskSpec spec, @Nullable Integer priority, @Nullable Instant dueAt) {
+    this(spec, priority, dueAt, null, null, null, null);
   }
 
-  /** One that tells nobody how it ends. */
-  public NewTask(
-      String type,
-      @Nullable String key,
-      @Nullable Instant dueAt,
-      @Nullable Duration delay,
-      @Nullable Integer priority,
-      @Nullable String payload,
-      @Nullable Target target,
-      @Nullable RetryPolicy retry,
-      @Nullable Instant expiresAt,
-      @Nullable Duration ttl,
-      @Nullable String concurrencyKey,
-      @Nullable Duration uniqueFor,
-      Map<String, String> metadata) {
-    this(
-        type,
-        key,
-        dueAt,
-        delay,
-        priority,
-        payload,
-        target,
-        retry,
-        expiresAt,
-        ttl,
-        concurrencyKey,
-        uniqueFor,
-        metadata,
-        Callbacks.NONE);
-  }
-
-  /** The same, but these are told how it ends. */
-  public NewTask telling(Callbacks callbacks) {
-    return new NewTask(
-        type,
-        key,
-        dueAt,
-        delay,
-        priority,
-        payload,
-        target,
-        retry,
-        expiresAt,
-        ttl,
-        concurrencyKey,
-        uniqueFor,
-        metadata,
-        callbacks);
+  public String type() {
+    return spec.type();
   }
 }

@@ -39,7 +39,7 @@ public final class Transitions {
 
     TaskId id();
 
-    int lane();
+    int laneId();
   }
 
   /** A task that has changed its state. Its lane determines the tenant and the type. */

@@ -7,6 +7,7 @@ import carillon.model.task.AlertSetting;
 import carillon.model.task.FailureKind;
 import carillon.model.task.Lane;
 import carillon.model.task.NewTask;
+import carillon.model.task.TaskSpec;
 import carillon.model.task.TaskType;
 import carillon.store.catalog.Catalog;
 import carillon.store.db.Column;
@@ -172,20 +173,9 @@ public final class Alerts {
   }
 
   private static NewTask alert(String tenant, Group group, AlertRule rule) {
-    return new NewTask(
-        AlertRule.TYPE,
-        group.fingerprint(),
-        null,
-        null,
-        null,
-        payload(tenant, group, rule).toString(),
-        rule.target(),
-        null,
-        null,
-        null,
-        null,
-        null,
-        Map.of());
+    String payload = payload(tenant, group, rule).toString();
+    TaskSpec spec = new TaskSpec(AlertRule.TYPE, group.fingerprint(), payload, rule.target());
+    return new NewTask(spec, null, null);
   }
 
   private static ObjectNode payload(String tenant, Group group, AlertRule rule) {

@@ -7,6 +7,7 @@ import carillon.model.target.Target;
 import carillon.model.task.Callbacks;
 import carillon.model.task.Lane;
 import carillon.model.task.NewTask;
+import carillon.model.task.TaskSpec;
 import carillon.model.task.TaskState;
 import carillon.model.task.TaskType;
 import carillon.store.catalog.Catalog;
@@ -15,6 +16,7 @@ import carillon.store.db.Db;
 import carillon.store.db.Json;
 import carillon.store.db.Sql;
 import carillon.store.db.Tx;
+import carillon.store.tasks.AttemptResult;
 import carillon.store.tasks.Counters;
 import carillon.store.tasks.TaskReader;
 import carillon.store.tasks.TaskView;
@@ -81,7 +83,7 @@ final class CallbackTasks {
             reader::view,
             Column.ints(withCallback, each -> catalog.lane(each.lane()).tenant().value()),
             Column.uuids(withCallback, each -> each.id().value()))) {
-      TenantId tenant = catalog.lane(task.lane()).tenant();
+      TenantId tenant = task.lane().tenant();
       Target target = Objects.requireNonNull(targets.get(new TaskRef(tenant, task.id())));
       byTenant.computeIfAbsent(tenant, _ -> new ArrayList<>()).add(callback(task, target));
     }
@@ -104,20 +106,9 @@ final class CallbackTasks {
   }
 
   private static NewTask callback(TaskView task, Target target) {
-    return new NewTask(
-        Callbacks.TYPE,
-        task.id().toString(),
-        null,
-        null,
-        task.priority(),
-        payload(task).toString(),
-        target,
-        null,
-        null,
-        null,
-        null,
-        null,
-        Map.of());
+    TaskSpec spec =
+        new TaskSpec(Callbacks.TYPE, task.id().toString(), payload(task).toString(), target);
+    return new NewTask(spec, task.priority(), null);
   }
 
   private static ObjectNode payload(TaskView task) {
@@ -135,10 +126,11 @@ final class CallbackTasks {
     ended.put("finishedAt", time(task.finishedAt()));
     ended.put("scheduleName", task.scheduleName());
     ended.put("fireAt", time(task.fireAt()));
-    ended.put("output", task.output());
-    ended.put("error", task.error());
-    ended.put("failure", task.failure() == null ? null : task.failure().label());
-    ended.set("metadata", Json.of(task.metadata()));
+    AttemptResult last = task.last();
+    ended.put("output", last.output());
+    ended.put("error", last.error());
+    ended.put("failure", last.failure() == null ? null : last.failure().label());
+    ended.set("metadata", Json.of(task.spec().metadata()));
     return node;
   }
 

@@ -7,7 +7,7 @@ import carillon.store.db.Transitions;
 import java.time.Instant;
 import org.jspecify.annotations.Nullable;
 
-/** A row of {@code carillon.task} on its way into the table. */
+/** A row that is about to be inserted into {@code carillon.task}. */
 interface InsertedTask extends Transitions.Created {
 
   TenantId tenant();
@@ -16,7 +16,7 @@ interface InsertedTask extends Transitions.Created {
   TaskId id();
 
   @Override
-  int lane();
+  int laneId();
 
   Instant readyAt();
 
@@ -26,11 +26,11 @@ interface InsertedTask extends Transitions.Created {
 
   @Nullable Instant expiresAt();
 
-  /** What was asked for, as text: one of the columns from key to on_dead, in their order. */
-  @Nullable String column(int index);
+  /** The value of a column of {@link TaskColumns#SPEC}, as text. */
+  @Nullable String specColumn(int index);
 
-  /** Adds the columns from key to on_dead. */
-  void addColumns(CopiedRows copied);
+  /** Adds all columns of {@link TaskColumns#SPEC}. */
+  void addSpec(CopiedRows copied);
 
   @Nullable String schedule();
 

@@ -24,8 +24,8 @@ import java.util.concurrent.ThreadLocalRandom;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The rows of a packed batch: each task with its id, lane and times settled. Rows are made while
- * they are written, so that a batch in memory is only its bytes and some numbers for each task.
+ * The rows of a packed batch, with the id, lane and times of each task. A row object exists only
+ * while the row is written, so that a batch in memory is only its bytes and a few numbers per task.
  */
 final class PackedRows {
 
@@ -34,11 +34,11 @@ final class PackedRows {
   private final int[] lanes;
   private final Instant now;
 
-  // Of each task.
+  // The id of each task.
   private final long[] idHigh;
   private final long[] idLow;
 
-  /** Which tasks are in which partition, in their order. */
+  /** The indexes of the tasks of each partition, in their order. */
   private final Map<Partition, int[]> byPartition = new TreeMap<>();
 
   private final Set<DayRange> days = new HashSet<>();
@@ -47,7 +47,7 @@ final class PackedRows {
   private final Map<Partition, Map<Integer, Instant>> earliest = new TreeMap<>();
 
   /**
-   * @param lanes of each task
+   * @param lanes the lane of each task
    */
   PackedRows(TenantId tenant, PackedTasks tasks, int[] lanes, Instant now, Bursts bursts) {
     int size = tasks.size();
@@ -60,7 +60,7 @@ final class PackedRows {
     settle(bursts);
   }
 
-  /** Indexes that are still being gathered. */
+  /** A growing list of indexes. */
   private static final class Indexes {
     private int[] indexes = new int[16];
     private int size;
@@ -97,12 +97,12 @@ final class PackedRows {
     gathered.forEach((partition, indexes) -> byPartition.put(partition, indexes.all()));
   }
 
-  /** For which there must be partitions before the rows are written. */
+  /** The days whose partitions must exist before the rows are written. */
   Set<DayRange> days() {
     return days;
   }
 
-  /** By its place it is claimed later than it is due, in microseconds; the id has it too. */
+  /** Some microseconds after the due time, which spreads a burst; the id has them too. */
   private Instant readyAt(int index, Instant dueAt) {
     return dueAt.plus(TaskId.placeOf(idHigh[index]), ChronoUnit.MICROS);
   }
@@ -111,12 +111,12 @@ final class PackedRows {
     return byPartition;
   }
 
-  /** About how many bytes these rows have. */
+  /** The approximate size of these rows. */
   long bytes(int[] indexes) {
     return tasks.bytes(indexes);
   }
 
-  /** Each row is valid until the next is taken, because it shares its bytes with a cursor. */
+  /** Each row is valid until the next one, because it shares its bytes with a cursor. */
   Iterable<InsertedTask> rows(int[] indexes) {
     PackedTasks.Cursor task = tasks.cursor();
     return () ->
@@ -139,7 +139,7 @@ final class PackedRows {
         };
   }
 
-  /** Rows that keep their bytes; for few of them. */
+  /** Rows with bytes of their own; use it for few rows. */
   List<InsertedTask> copies(int[] indexes) {
     List<InsertedTask> rows = new ArrayList<>(indexes.length);
     PackedTasks.Cursor task = tasks.cursor();
@@ -166,7 +166,7 @@ final class PackedRows {
   private record Row(
       TenantId tenant,
       TaskId id,
-      int lane,
+      int laneId,
       Instant readyAt,
       Instant dueAt,
       Instant createdAt,
@@ -175,12 +175,12 @@ final class PackedRows {
       implements InsertedTask {
 
     @Override
-    public @Nullable String column(int index) {
+    public @Nullable String specColumn(int index) {
       return PackedTasks.column(columns, index);
     }
 
     @Override
-    public void addColumns(CopiedRows copied) {
+    public void addSpec(CopiedRows copied) {
       copied.addEncoded(columns.duplicate());
     }
 
@@ -195,9 +195,7 @@ final class PackedRows {
     }
   }
 
-  /**
-   * Ids, made as they are asked for; of a batch no more than these is kept until it is answered.
-   */
+  /** Ids, created on demand: they are all that remains of a batch in memory until the response. */
   private static final class Ids extends AbstractList<TaskId> {
     private final long[] high;
     private final long[] low;
@@ -223,7 +221,7 @@ final class PackedRows {
     return new Ids(idHigh, idLow);
   }
 
-  private record New(TaskId id, int lane) implements Transitions.Created {}
+  private record New(TaskId id, int laneId) implements Transitions.Created {}
 
   /** All tasks as listeners receive them; created on demand. */
   List<Transitions.Created> created() {

@@ -3,8 +3,8 @@ package carillon.store.tasks;
 import carillon.model.target.BrokerName;
 import carillon.model.task.NewTask;
 import carillon.model.task.Route;
+import carillon.model.task.TaskSpec;
 import carillon.store.db.Binary;
-import carillon.store.db.Sql;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -15,17 +15,11 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The tasks of a batch as bytes, added while they are parsed. A task weighs about what its row
- * weighs, and its columns are already in the format of {@code COPY}: only its id, lane and times
- * are missing, because those are settled when the transaction begins.
+ * The tasks of a batch as bytes, added while the request is parsed. A task takes about as much
+ * memory as its row, and the columns of its spec are already in the format of {@code COPY}. Its id,
+ * lane and times are not included, because they are set when the transaction begins.
  */
 public final class PackedTasks implements AutoCloseable {
-
-  /** In the order of the statement: key to on_dead. */
-  static final int COLUMNS = 8;
-
-  private static final int PAYLOAD = 2;
-  static final int FIRST_JSON = 3;
 
   private static final byte NONE = 0;
   private static final byte AT = 1;
@@ -54,21 +48,20 @@ public final class PackedTasks implements AutoCloseable {
     putLane(task);
     putTime(task.delay(), task.dueAt());
     putTime(task.ttl(), task.expiresAt());
-    putText(task.key());
-    putText(task.concurrencyKey());
-    putText(task.payload());
-    putJson(Sql.json(task.target()));
-    putJson(Sql.json(task.retry()));
-    putJson(Sql.json(task.metadata()));
-    putJson(Sql.json(task.callbacks().onComplete()));
-    putJson(Sql.json(task.callbacks().onDead()));
+    for (int i = 0; i < TaskColumns.FIRST_JSON; i++) {
+      putText(TaskColumns.text(task.spec(), i));
+    }
+    for (int i = TaskColumns.FIRST_JSON; i < TaskColumns.SPEC.size(); i++) {
+      putJson(TaskColumns.text(task.spec(), i));
+    }
     records.add(scratch.array(), 0, scratch.position());
     bytes += scratch.position();
   }
 
   private void putLane(NewTask task) {
-    Route route = task.target() == null ? Route.TYPE : Route.of(task.target());
-    byte[] type = task.type().getBytes(StandardCharsets.UTF_8);
+    TaskSpec spec = task.spec();
+    Route route = spec.target() == null ? Route.TYPE : Route.of(spec.target());
+    byte[] type = spec.type().getBytes(StandardCharsets.UTF_8);
     byte[] broker =
         route.broker() == null
             ? new byte[0]
@@ -78,8 +71,8 @@ public final class PackedTasks implements AutoCloseable {
     scratch.put(task.priority() == null ? NO_PRIORITY : task.priority().byteValue());
     scratch.put((byte) KINDS.indexOf(route.kind()));
     scratch.putShort((short) type.length).put(type).put(broker);
-    scratch.put((byte) (task.key() == null ? 0 : 1));
-    scratch.putInt(task.key() == null ? 0 : task.key().hashCode());
+    scratch.put((byte) (spec.key() == null ? 0 : 1));
+    scratch.putInt(spec.key() == null ? 0 : spec.key().hashCode());
   }
 
   private void putTime(@Nullable Duration after, @Nullable Instant at) {
@@ -121,7 +114,7 @@ public final class PackedTasks implements AutoCloseable {
     }
   }
 
-  /** About how many bytes the rows of these tasks have. */
+  /** The approximate size of the rows of these tasks. */
   long bytes(int[] indexes) {
     if (indexes.length == size()) {
       return bytes;
@@ -138,7 +131,7 @@ public final class PackedTasks implements AutoCloseable {
     return new Cursor(records.reader());
   }
 
-  /** Goes through the tasks; what it says is valid until it moves on. */
+  /** Iterates over the tasks; its values are valid until it moves on. */
   public final class Cursor {
 
     private final SpillBuffer.Reader reader;
@@ -162,7 +155,7 @@ public final class PackedTasks implements AutoCloseable {
       this.reader = reader;
     }
 
-    /** Whether there was another task to go to. */
+    /** Moves to the next task; false if there is none. */
     public boolean next() {
       if (index + 1 >= size()) {
         return false;
@@ -185,9 +178,9 @@ public final class PackedTasks implements AutoCloseable {
       columns = in.position();
     }
 
-    /** Most tasks of a batch are of one lane, whose name need not be read again. */
+    /** Most tasks of a batch have the same lane, which is then not decoded again. */
     private void readLane(ByteBuffer in) {
-      byte[] bytes = reader.bytes(); // of which the buffer is a part
+      byte[] bytes = reader.bytes(); // the array behind the buffer
       int length = in.getShort();
       int from = in.position();
       isSameLane = index > 0 && Arrays.equals(lane, 0, lane.length, bytes, from, from + length);
@@ -221,12 +214,12 @@ public final class PackedTasks implements AutoCloseable {
       return route;
     }
 
-    /** Whether type, priority and route are those of the task before. */
+    /** Whether type, priority and route are those of the previous task. */
     boolean isSameLane() {
       return isSameLane;
     }
 
-    /** What decides on the slice; null for a task without a key. */
+    /** Determines the slice; null for a task without a key. */
     @Nullable Integer keyHash() {
       return hasKey ? keyHash : null;
     }
@@ -250,10 +243,10 @@ public final class PackedTasks implements AutoCloseable {
     }
 
     public @Nullable String payload() {
-      return column(PAYLOAD);
+      return column(TaskColumns.PAYLOAD);
     }
 
-    /** All columns of one row as COPY wants them; shares its bytes with this cursor. */
+    /** The columns of the spec in the format of COPY; shares its bytes with this cursor. */
     ByteBuffer columns() {
       return ByteBuffer.wrap(reader.bytes(), columns, reader.from() + reader.length() - columns);
     }
@@ -263,7 +256,7 @@ public final class PackedTasks implements AutoCloseable {
     }
   }
 
-  /** The text of one of the columns that {@link Cursor#columns} gives. */
+  /** The text of one of the columns that {@link Cursor#columns} returns. */
   static @Nullable String column(ByteBuffer columns, int wanted) {
     ByteBuffer in = columns.duplicate();
     for (int i = 0; i < wanted; i++) {
@@ -274,7 +267,7 @@ public final class PackedTasks implements AutoCloseable {
     if (length == Binary.NULL) {
       return null;
     }
-    int skipped = wanted >= FIRST_JSON ? 1 : 0;
+    int skipped = wanted >= TaskColumns.FIRST_JSON ? 1 : 0;
     return new String(
         in.array(),
         in.arrayOffset() + in.position() + skipped,

@@ -25,11 +25,11 @@ final class TaskAuditDetail {
       changed.put("priority", patch.priority());
     }
     if (patch.payload() != null) {
-      old.put("payload", AuditDetail.payload(before.payload()));
+      old.put("payload", AuditDetail.payload(before.spec().payload()));
       changed.put("payload", AuditDetail.payload(patch.payload()));
     }
     if (patch.retry() != null) {
-      AuditDetail.set(old, "retry", AuditDetail.retry(before.retry()));
+      AuditDetail.set(old, "retry", AuditDetail.retry(before.spec().retry()));
       AuditDetail.set(changed, "retry", AuditDetail.retry(patch.retry()));
     }
     if (patch.key() != null) {
@@ -37,7 +37,7 @@ final class TaskAuditDetail {
       changed.put("key", patch.key());
     }
     if (patch.target() != null) {
-      AuditDetail.set(old, "target", AuditDetail.target(before.target()));
+      AuditDetail.set(old, "target", AuditDetail.target(before.spec().target()));
       AuditDetail.set(changed, "target", AuditDetail.target(patch.target()));
     }
     ObjectNode detail = NODES.objectNode();

@@ -126,11 +126,11 @@ final class TaskChanges {
     tx.moved(
         List.of(
             new Transitions.Moved(
-                id, task.lane(), TaskState.PENDING, TaskState.CANCELLED, task.attempt())));
+                id, task.lane().id(), TaskState.PENDING, TaskState.CANCELLED, task.attempt())));
   }
 
   private static void recordTouched(Tx tx, TaskView task) {
-    tx.touched(new Transitions.Touched(task.id(), task.lane(), task.state(), task.attempt()));
+    tx.touched(new Transitions.Touched(task.id(), task.lane().id(), task.state(), task.attempt()));
   }
 
   private static final String RUN_NOW =
@@ -168,7 +168,7 @@ final class TaskChanges {
     Instant readyAt = task.readyAt();
     if (readyAt != null) {
       Partitions.openEarlier(tx, id.partition(), readyAt);
-      tx.afterCommit(() -> due.note(id.partition(), task.lane(), readyAt));
+      tx.afterCommit(() -> due.note(id.partition(), task.lane().id(), readyAt));
     }
     return new ChangeResult.Changed(task);
   }
@@ -235,8 +235,8 @@ final class TaskChanges {
           if (task.state() != TaskState.PENDING && task.state() != TaskState.DEAD) {
             return new ChangeResult.WrongState(task);
           }
-          TaskPatch patch = requested.keeping(task.target());
-          Lane lane = catalog.lane(task.lane());
+          TaskPatch patch = requested.keeping(task.spec().target());
+          Lane lane = task.lane();
           int priority = patch.priority() == null ? lane.priority() : patch.priority();
           // The target decides who may claim the task, and thereby its lane.
           Route route = patch.target() == null ? lane.route() : Route.of(patch.target());

@@ -6,13 +6,13 @@ import carillon.model.TenantId;
 import carillon.model.task.FailureKind;
 import carillon.model.task.Lane;
 import carillon.model.task.RetryPolicy;
+import carillon.model.task.TaskSpec;
 import carillon.model.task.TaskState;
 import carillon.store.catalog.Catalog;
 import carillon.store.catalog.CatalogRows;
 import carillon.store.catalog.Partitions;
 import carillon.store.db.Column;
 import carillon.store.db.Db;
-import carillon.store.db.Json;
 import carillon.store.db.Page;
 import carillon.store.db.Sql;
 import carillon.store.db.Tx;
@@ -23,19 +23,20 @@ import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
-/** Reads tasks for showing: one, one with its story, or a page of them. */
+/** Reads a task, a task with its history, or a page of tasks. */
 public final class TaskReader {
 
-  /** Of attempts and of transitions; there are pages for the rest. */
+  /** The number of attempts and of transitions in a story; older ones are read page by page. */
   private static final int STORY_LENGTH = 100;
 
+  /** All columns that {@link #view} reads but the payload, which lists read on request only. */
   public static final String COLUMNS =
       """
       t.tenant, t.id, t.lane, t.state, t.ready_at, t.due_at, t.created_at, t.version, t.attempt, t.fence, t.leased_by,
-      t.lease_until, t.started_at, t.finished_at, t.expires_at, t.cancel_requested, t.status, t.failure, t.key,
-      t.concurrency_key, t.schedule, t.fire_at, t.target, t.retry, t.metadata, t.output, t.error, t.progress,
-      t.request, t.crashes, t.on_complete, t.on_dead
-      """;
+      t.lease_until, t.started_at, t.finished_at, t.expires_at, t.cancel_requested, t.status, t.failure, t.schedule,
+      t.fire_at, t.output, t.error, t.progress, t.request, t.crashes,
+      """
+          + TaskColumns.SPEC.without("payload").names('t');
 
   private final Db db;
   private final Catalog catalog;
@@ -77,8 +78,7 @@ public final class TaskReader {
           .formatted(COLUMNS);
 
   /**
-   * The task as it is after any claim in progress has ended; nobody else changes it before the
-   * transaction ends.
+   * Locks the task until the transaction ends, after any claim in progress has ended, and reads it.
    */
   Optional<TaskView> lock(Tx tx, TenantId tenant, TaskId id) {
     return one(tx, LOCK, tenant, id);
@@ -163,16 +163,16 @@ public final class TaskReader {
       WHERE id = ?
       """;
 
-  /** Whether a node has claimed this suspect and not started it yet. */
+  /** Whether a node has claimed this suspect but not started it. */
   private boolean isHeld(Tx tx, TaskView task) {
     return task.state() == TaskState.RUNNING
         && task.crashes() > 0
-        && catalog.isSentNow(task.lane())
+        && catalog.isSentNow(task.lane().id())
         && tx.queryOne(HAS_BEGUN, row -> !row.getBoolean("has_begun"), task.id(), task.leasedBy())
             .orElse(false);
   }
 
-  /** Newest first; {@code before} is the last fence of the page before. */
+  /** Newest first; {@code before} is the last fence of the previous page. */
   Page<TaskStory.Attempt, Integer> attempts(
       TenantId tenant, TaskView task, int limit, @Nullable Integer before) {
     return db.inTransaction(tx -> attempts(tx, tenant, task, limit, before));
@@ -198,7 +198,7 @@ public final class TaskReader {
         : new Page<>(found.subList(0, limit), found.get(limit - 1).fence());
   }
 
-  /** The last attempt stands on the task's own row, unless the task waits for another one. */
+  /** Adds the last attempt, which is stored in the task's row unless the task waits again. */
   private static List<TaskStory.Attempt> withLast(
       TaskView task, int end, List<TaskStory.Attempt> ended) {
     boolean isOver = !ended.isEmpty() && ended.getFirst().fence() >= task.fence();
@@ -214,15 +214,11 @@ public final class TaskReader {
             task.startedAt(),
             task.finishedAt(),
             task.state().name(),
-            task.failure(),
-            task.status(),
-            task.error(),
-            task.output(),
-            task.request()));
+            task.last()));
     return all;
   }
 
-  /** Newest first; {@code before} is the last moment of the page before. */
+  /** Newest first; {@code before} is the last moment of the previous page. */
   Page<TaskStory.Transition, TaskStory.Moment> transitions(
       TenantId tenant, TaskView task, int limit, TaskStory.@Nullable Moment before) {
     return db.inTransaction(tx -> transitions(tx, tenant, task, limit, before));
@@ -299,20 +295,17 @@ public final class TaskReader {
   }
 
   public TaskView view(ResultSet row) throws SQLException {
-    TenantId tenant = new TenantId(row.getInt("tenant"));
     Lane lane = catalog.lane(row.getInt("lane"));
-    String target = row.getString("target");
-    String retry = row.getString("retry");
-    RetryPolicy ownRetry = retry == null ? null : Json.retry(retry);
-    RetryPolicy policy = ownRetry == null ? catalog.type(tenant, lane.type()).retry() : ownRetry;
+    TenantId tenant = new TenantId(row.getInt("tenant"));
+    TaskSpec spec = TaskColumns.read(lane.type(), row);
+    RetryPolicy retry =
+        spec.retry() == null ? catalog.type(tenant, lane.type()).retry() : spec.retry();
     return new TaskView(
         catalog.tenant(tenant).name(),
         new TaskId(Sql.uuid(row, "id")),
-        lane.id(),
-        lane.type(),
-        row.getString("key"),
+        lane,
+        spec,
         TaskState.valueOf(row.getString("state")),
-        lane.priority(),
         Sql.requiredInstant(row, "due_at"),
         Sql.instant(row, "ready_at"),
         Sql.requiredInstant(row, "created_at"),
@@ -320,35 +313,30 @@ public final class TaskReader {
         Sql.instant(row, "finished_at"),
         Sql.instant(row, "expires_at"),
         row.getInt("attempt"),
-        policy.maxAttempts(),
+        retry.maxAttempts(),
         row.getInt("fence"),
         row.getInt("version"),
         row.getBoolean("cancel_requested"),
         row.getString("leased_by"),
         Sql.instant(row, "lease_until"),
-        row.getString("payload"),
-        target == null ? null : Json.target(target),
-        ownRetry,
-        row.getString("concurrency_key"),
         row.getString("schedule"),
         Sql.instant(row, "fire_at"),
-        Json.pairs(row.getString("metadata")),
+        result(row),
+        row.getString("progress"),
+        row.getInt("crashes"));
+  }
+
+  private static AttemptResult result(ResultSet row) throws SQLException {
+    String failure = row.getString("failure");
+    return new AttemptResult(
+        failure == null ? null : FailureKind.valueOf(failure),
         Sql.integer(row, "status"),
-        failure(row),
         row.getString("error"),
         row.getString("output"),
-        row.getString("progress"),
-        row.getString("request"),
-        row.getInt("crashes"),
-        CatalogRows.callbacks(row));
+        row.getString("request"));
   }
 
-  private static @Nullable FailureKind failure(ResultSet row) throws SQLException {
-    String failure = row.getString("failure");
-    return failure == null ? null : FailureKind.valueOf(failure);
-  }
-
-  private static TaskStory.Attempt attempt(ResultSet row) throws SQLException {
+  public static TaskStory.Attempt attempt(ResultSet row) throws SQLException {
     return new TaskStory.Attempt(
         row.getInt("attempt"),
         row.getInt("fence"),
@@ -356,14 +344,10 @@ public final class TaskReader {
         Sql.instant(row, "started_at"),
         Sql.instant(row, "ended_at"),
         row.getString("outcome"),
-        failure(row),
-        Sql.integer(row, "status"),
-        row.getString("error"),
-        row.getString("output"),
-        row.getString("request"));
+        result(row));
   }
 
-  private static TaskStory.Transition transition(ResultSet row) throws SQLException {
+  public static TaskStory.Transition transition(ResultSet row) throws SQLException {
     return new TaskStory.Transition(
         Sql.requiredInstant(row, "at"),
         TaskState.valueOf(row.getString("from_state")),

@@ -2,73 +2,71 @@ package carillon.store.tasks;
 
 import carillon.model.TaskId;
 import carillon.model.TenantId;
-import carillon.model.task.NewTask;
+import carillon.model.task.Lane;
+import carillon.model.task.RetryPolicy;
+import carillon.model.task.TaskSpec;
 import carillon.model.task.TaskState;
 import carillon.model.task.TaskType;
 import carillon.store.db.CopiedRows;
-import carillon.store.db.Sql;
 import java.time.Instant;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A task about to be inserted: what was asked for, with its id, lane and times settled.
+ * The row of a task that is about to be inserted.
  *
- * @param fireAt the nominal time, where a schedule made it
+ * @param schedule the schedule that created it
+ * @param fireAt the nominal time for which the schedule created it
  */
 record TaskRow(
-    TenantId tenant,
     TaskId id,
-    int lane,
-    int priority,
+    Lane lane,
+    TaskSpec spec,
     Instant readyAt,
     Instant dueAt,
     Instant createdAt,
     @Nullable Instant expiresAt,
-    NewTask asked,
     @Nullable String schedule,
     @Nullable Instant fireAt)
     implements InsertedTask {
 
   TaskRow firedBy(String schedule, Instant fireAt) {
-    return new TaskRow(
-        tenant, id, lane, priority, readyAt, dueAt, createdAt, expiresAt, asked, schedule, fireAt);
+    return new TaskRow(id, lane, spec, readyAt, dueAt, createdAt, expiresAt, schedule, fireAt);
   }
 
   @Override
-  public @Nullable String column(int index) {
-    return switch (index) {
-      case 0 -> asked.key();
-      case 1 -> asked.concurrencyKey();
-      case 2 -> asked.payload();
-      case 3 -> Sql.json(asked.target());
-      case 4 -> Sql.json(asked.retry());
-      case 5 -> Sql.json(asked.metadata());
-      case 6 -> Sql.json(asked.callbacks().onComplete());
-      case 7 -> Sql.json(asked.callbacks().onDead());
-      default -> throw new IndexOutOfBoundsException(index);
-    };
+  public TenantId tenant() {
+    return lane.tenant();
   }
 
   @Override
-  public void addColumns(CopiedRows copied) {
-    for (int i = 0; i < PackedTasks.FIRST_JSON; i++) {
-      copied.add(column(i));
+  public int laneId() {
+    return lane.id();
+  }
+
+  @Override
+  public @Nullable String specColumn(int index) {
+    return TaskColumns.text(spec, index);
+  }
+
+  @Override
+  public void addSpec(CopiedRows copied) {
+    for (int i = 0; i < TaskColumns.FIRST_JSON; i++) {
+      copied.add(specColumn(i));
     }
-    for (int i = PackedTasks.FIRST_JSON; i < PackedTasks.COLUMNS; i++) {
-      copied.addJson(column(i));
+    for (int i = TaskColumns.FIRST_JSON; i < TaskColumns.SPEC.size(); i++) {
+      copied.addJson(specColumn(i));
     }
   }
 
-  /** As it will read back, without asking the database. */
+  /** The task as it will be read back. */
   TaskView view(String tenantName, TaskType type) {
+    RetryPolicy retry = spec.retry() == null ? type.retry() : spec.retry();
     return new TaskView(
         tenantName,
         id,
         lane,
-        asked.type(),
-        asked.key(),
+        spec,
         TaskState.PENDING,
-        priority,
         dueAt,
         readyAt,
         createdAt,
@@ -76,26 +74,16 @@ record TaskRow(
         null,
         expiresAt,
         0,
-        (asked.retry() == null ? type.retry() : asked.retry()).maxAttempts(),
+        retry.maxAttempts(),
         0,
         1,
         false,
         null,
         null,
-        asked.payload(),
-        asked.target(),
-        asked.retry(),
-        asked.concurrencyKey(),
         schedule,
         fireAt,
-        asked.metadata(),
+        AttemptResult.NONE,
         null,
-        null,
-        null,
-        null,
-        null,
-        null,
-        0,
-        asked.callbacks());
+        0);
   }
 }

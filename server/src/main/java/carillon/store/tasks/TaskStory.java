@@ -1,6 +1,5 @@
 package carillon.store.tasks;
 
-import carillon.model.task.FailureKind;
 import carillon.model.task.TaskState;
 import java.time.Instant;
 import java.util.List;
@@ -25,7 +24,6 @@ public record TaskStory(
    * One attempt.
    *
    * @param outcome RUNNING, COMPLETED, RETRIED, RELEASED, DEAD or CANCELLED
-   * @param request the request that was sent, as JSON without secrets; null if none is known
    */
   public record Attempt(
       int attempt,
@@ -34,11 +32,7 @@ public record TaskStory(
       @Nullable Instant startedAt,
       @Nullable Instant endedAt,
       String outcome,
-      @Nullable FailureKind failure,
-      @Nullable Integer status,
-      @Nullable String error,
-      @Nullable String output,
-      @Nullable String request) {}
+      AttemptResult result) {}
 
   /**
    * One change of state.

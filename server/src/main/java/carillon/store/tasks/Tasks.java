@@ -7,12 +7,14 @@ import carillon.model.task.DayRange;
 import carillon.model.task.Lane;
 import carillon.model.task.NewTask;
 import carillon.model.task.Route;
+import carillon.model.task.TaskSpec;
 import carillon.model.task.TaskState;
 import carillon.model.task.TaskType;
 import carillon.store.catalog.BatchLanes;
 import carillon.store.catalog.Catalog;
 import carillon.store.catalog.Partitions;
 import carillon.store.db.Column;
+import carillon.store.db.ColumnList;
 import carillon.store.db.Combiner;
 import carillon.store.db.Db;
 import carillon.store.db.DbClock;
@@ -31,25 +33,25 @@ import java.util.TreeMap;
 import java.util.concurrent.ThreadLocalRandom;
 import org.jspecify.annotations.Nullable;
 
-/** The tasks of one tenant at a time: created, looked up, changed by people and programs. */
+/** Creates, reads and changes the tasks of a tenant. */
 public final class Tasks {
 
-  /** As large as an insert gets; a batch of 100,000 is many of these in one transaction. */
+  /** The maximum number of rows per INSERT; a large batch is many of these in one transaction. */
   private static final int INSERT_BATCH = 2_000;
 
-  /** About so much payload is made in one transaction by those who make tasks by themselves. */
+  /** Approximate payload per transaction when Carillon itself creates many tasks. */
   public static final int MOST_PAYLOAD = 16 << 20;
 
-  /** About so much payload goes into one statement, which is in memory several times over. */
+  /** Approximate payload per statement, which is held in memory several times. */
   private static final int STATEMENT_PAYLOAD = 4 << 20;
 
-  /** From so many rows on, what COPY saves is more than its two further round trips cost. */
+  /** From this number of rows on, COPY saves more than its two additional round trips cost. */
   private static final int COPIED_FROM = 500;
 
-  /** From this many bytes on, however few rows they are: COPY holds one row, INSERT holds all. */
+  /** Rows of at least this size are copied, however few: COPY holds one row, INSERT all of them. */
   private static final int COPIED_FROM_BYTES = 1 << 20;
 
-  /** One COPY has this many rows at most, so that it ends before statement_timeout. */
+  /** The maximum number of rows per COPY, so that it ends before statement_timeout. */
   private static final int COPY_BATCH = 10_000;
 
   private static final Duration NOTED_AHEAD = Duration.ofMinutes(1);
@@ -94,8 +96,8 @@ public final class Tasks {
   }
 
   /**
-   * Creates a task together with whatever else is being created at the moment; returns when it is
-   * committed.
+   * Creates a task in one transaction with others that are being created concurrently; returns once
+   * it is committed.
    */
   public CreateResult create(TenantId tenant, NewTask task) {
     if (isUnknownType(tenant, task.type())) {
@@ -108,8 +110,7 @@ public final class Tasks {
   }
 
   /**
-   * Creates a task in a transaction of the caller's; needed where it is unique or the answer is
-   * kept for repeats.
+   * Creates a task in the caller's transaction, which a unique task and an idempotent request need.
    */
   public CreateResult create(Tx tx, TenantId tenant, NewTask task) {
     if (isUnknownType(tenant, task.type())) {
@@ -126,7 +127,7 @@ public final class Tasks {
     return new CreateResult.Created(view(row));
   }
 
-  /** What became of a batch. */
+  /** The result of creating a batch. */
   public sealed interface BatchResult {
     record Created(List<TaskId> ids) implements BatchResult {}
 
@@ -134,7 +135,7 @@ public final class Tasks {
     record UnknownType(int index, String type) implements BatchResult {}
   }
 
-  /** Creates all of them or none, as {@link #createAll(Tx, TenantId, PackedTasks)} does. */
+  /** Creates all tasks or none, as {@link #createAll(Tx, TenantId, PackedTasks)} does. */
   public BatchResult createAll(Tx tx, TenantId tenant, List<NewTask> tasks) {
     try (PackedTasks packed = new PackedTasks(SpillBuffer.Room.unbounded())) {
       tasks.forEach(packed::add);
@@ -143,8 +144,7 @@ public final class Tasks {
   }
 
   /**
-   * Creates all of them or none; the ids come in the order given. A task asked for as unique is not
-   * allowed here.
+   * Creates all tasks or none; the ids are in the order of the tasks. None of them may be unique.
    */
   public BatchResult createAll(Tx tx, TenantId tenant, PackedTasks tasks) {
     if (catalog.tenant(tenant).strict()) {
@@ -155,7 +155,7 @@ public final class Tasks {
         }
       }
     }
-    // Before they are due: a lane that is new takes a while, and would make all of them late.
+    // Before the due times are set: creating a lane takes a while and would make all tasks late.
     int[] lanes = lanes(tenant, tasks);
     PackedRows rows = new PackedRows(tenant, tasks, lanes, now(), bursts);
     rows.days().forEach(partitions::ensure);
@@ -166,7 +166,7 @@ public final class Tasks {
   private int[] lanes(TenantId tenant, PackedTasks tasks) {
     BatchLanes wanted = catalog.lanesFor(tenant, tasks.size());
     PackedTasks.Cursor task = tasks.cursor();
-    boolean isForAll = false; // whether the lane has no slices to choose from
+    boolean isForAll = false; // whether the lane is the only slice
     while (task.next()) {
       if (isForAll && task.isSameLane()) {
         wanted.wantSame(task.index());
@@ -214,11 +214,11 @@ public final class Tasks {
   }
 
   /**
-   * Creates tasks that nobody sent in, also of types that a strict tenant does not know. The caller
-   * must not have changed a type in this transaction: a lane that is new is made beside it.
+   * Creates tasks of Carillon's own, whose types a strict tenant need not know. The caller must not
+   * have changed a type in this transaction: a new lane is created in another one.
    */
   public List<TaskId> createOwn(Tx tx, TenantId tenant, List<NewTask> tasks) {
-    // Before they are due: a lane that is new takes a while, and would make all of them late.
+    // Before the due times are set: creating a lane takes a while and would make all tasks late.
     BatchLanes lanes = catalog.lanesFor(tenant, tasks.size());
     for (int i = 0; i < tasks.size(); i++) {
       NewTask task = tasks.get(i);
@@ -236,17 +236,17 @@ public final class Tasks {
   }
 
   /**
-   * A task that a schedule makes.
+   * A task to be created by a schedule.
    *
-   * @param id decided by who plans it, so that the same fire is the same task; its time is the
-   *     task's due time
+   * @param id chosen by the planner, so that the same fire is the same task; its time is the task's
+   *     due time
    * @param fireAt the nominal time
    */
   public record Fired(TenantId tenant, TaskId id, String schedule, Instant fireAt, NewTask task) {}
 
   /**
-   * Creates the tasks of fires, of any tenants. Unlike others they may be due in the past, which is
-   * then how late they are.
+   * Creates the tasks of fires, of any tenants. Unlike other new tasks they may be due in the past,
+   * so that their start delay counts from then.
    */
   public void createFired(Tx tx, List<Fired> fires) {
     Instant now = now();
@@ -269,7 +269,7 @@ public final class Tasks {
     int from = 0;
     long payload = 0;
     for (int i = 0; i < rows.size(); i++) {
-      int size = payload(rows.get(i).asked().payload());
+      int size = payload(rows.get(i).spec().payload());
       if (i > from && (i - from == INSERT_BATCH || payload + size > STATEMENT_PAYLOAD)) {
         insert(tx, rows.subList(from, i));
         from = i;
@@ -280,7 +280,7 @@ public final class Tasks {
     insert(tx, rows.subList(from, rows.size()));
   }
 
-  /** In characters, which are counted already. */
+  /** The length of a payload in characters, which is known without encoding it. */
   public static int payload(@Nullable String payload) {
     return payload == null ? 0 : payload.length();
   }
@@ -289,7 +289,7 @@ public final class Tasks {
     if (!catalog.tenant(tenant).strict() || catalog.isKnownType(tenant, type)) {
       return false;
     }
-    catalog.refresh(); // another node may just have been told of it
+    catalog.refresh(); // another node may just have created it
     return !catalog.isKnownType(tenant, type);
   }
 
@@ -303,9 +303,9 @@ public final class Tasks {
   }
 
   /**
-   * Makes the type and a lane for tasks that come later, unless they are there.
+   * Creates the type and a lane for later tasks, unless they exist.
    *
-   * @throws carillon.store.catalog.LimitReached if the tenant has as many as it may have
+   * @throws carillon.store.catalog.LimitReached if the tenant has reached its limit
    */
   public void prepare(TenantId tenant, NewTask task) {
     if (!catalog.isKnownType(tenant, task.type())) {
@@ -313,22 +313,23 @@ public final class Tasks {
     }
   }
 
-  /** What of a lane a task decides on, besides its type. */
+  /** The properties of a lane that a task determines in addition to its type. */
   private record Wanted(int priority, int slice, Route route) {}
 
   /**
-   * @param other what decides on the slice of a task that has no key
+   * @param other determines the slice of a task without a key
    */
   private Wanted wanted(TenantId tenant, NewTask task, Object other) {
     TaskType type = catalog.type(tenant, task.type());
-    Object sliceBy = task.key() == null ? other : task.key();
+    TaskSpec spec = task.spec();
+    Object sliceBy = spec.key() == null ? other : spec.key();
     return new Wanted(
         task.priority() == null ? type.priority() : task.priority(),
         Math.floorMod(sliceBy.hashCode(), type.slices()),
-        task.target() == null ? Route.TYPE : Route.of(task.target()));
+        spec.target() == null ? Route.TYPE : Route.of(spec.target()));
   }
 
-  /** The row of a new task, once there is a partition for it. */
+  /** Creates the partition of a new task if it does not exist, and returns the row. */
   private TaskRow row(Lane lane, NewTask task, Instant now) {
     Instant dueAt = dueAt(task, now);
     DayRange days = DayRange.of(dueAt, now);
@@ -339,20 +340,18 @@ public final class Tasks {
   }
 
   /**
-   * @param place by which it is claimed later than it is due, in microseconds
+   * @param place microseconds by which it becomes ready after it is due, which spreads a burst
    */
   private static TaskRow row(
       Lane lane, TaskId id, NewTask task, Instant dueAt, int place, Instant now) {
     return new TaskRow(
-        lane.tenant(),
         id,
-        lane.id(),
-        lane.priority(),
+        lane,
+        task.spec(),
         dueAt.plus(place, ChronoUnit.MICROS),
         dueAt,
         now,
         expiresAt(task, dueAt),
-        task,
         null,
         null);
   }
@@ -368,25 +367,26 @@ public final class Tasks {
 
   private TaskView view(TaskRow row) {
     return row.view(
-        catalog.tenant(row.tenant()).name(), catalog.type(row.tenant(), row.asked().type()));
+        catalog.tenant(row.tenant()).name(), catalog.type(row.tenant(), row.spec().type()));
   }
+
+  private static final ColumnList COLUMNS =
+      ColumnList.of(
+              "tenant int, id uuid, lane int, ready_at timestamptz, due_at timestamptz,"
+                  + " created_at timestamptz, expires_at timestamptz")
+          .and(TaskColumns.SPEC)
+          .and(ColumnList.of("schedule text, fire_at timestamptz"));
 
   private static final String INSERT =
       """
       /* Tasks.insert */
-      INSERT INTO carillon.task_{partition} (
-          tenant, id, partition, lane, ready_at, due_at, created_at, expires_at, key, concurrency_key, payload,
-          target, retry, metadata, on_complete, on_dead, schedule, fire_at)
-      SELECT tenant, id, ?, lane, ready_at, due_at, created_at, expires_at, key, concurrency_key, payload,
-             target::jsonb, retry::jsonb, metadata::jsonb, on_complete::jsonb, on_dead::jsonb, schedule, fire_at
-      FROM unnest(?::int[], ?::uuid[], ?::int[], ?::timestamptz[], ?::timestamptz[], ?::timestamptz[],
-                  ?::timestamptz[], ?::text[], ?::text[], ?::text[], ?::text[], ?::text[], ?::text[], ?::text[],
-                  ?::text[], ?::text[], ?::timestamptz[])
-           AS n (tenant, id, lane, ready_at, due_at, created_at, expires_at, key, concurrency_key, payload,
-                 target, retry, metadata, on_complete, on_dead, schedule, fire_at)
-      """;
+      INSERT INTO carillon.task_{partition} (partition, %s)
+      SELECT ?, n.*
+      FROM unnest(%s) AS n
+      """
+          .formatted(COLUMNS.names(), COLUMNS.arrays());
 
-  /** One statement for each partition; the agenda hears of them once they are committed. */
+  /** Runs one statement per partition, and adds the tasks to the agenda once committed. */
   private void insert(Tx tx, List<TaskRow> rows) {
     Map<Partition, List<TaskRow>> byPartition = new TreeMap<>();
     rows.forEach(
@@ -409,36 +409,28 @@ public final class Tasks {
   }
 
   private static void insert(Tx tx, Partition partition, List<? extends InsertedTask> rows) {
-    tx.update(
-        Sql.forPartition(INSERT, partition),
-        partition,
-        Column.ints(rows, row -> row.tenant().value()),
-        Column.uuids(rows, row -> row.id().value()),
-        Column.ints(rows, InsertedTask::lane),
-        Column.instants(rows, row -> row.readyAt()),
-        Column.instants(rows, row -> row.dueAt()),
-        Column.instants(rows, row -> row.createdAt()),
-        Column.instants(rows, row -> row.expiresAt()),
-        Column.texts(rows, row -> row.column(0)),
-        Column.texts(rows, row -> row.column(1)),
-        Column.texts(rows, row -> row.column(2)),
-        Column.texts(rows, row -> row.column(3)),
-        Column.texts(rows, row -> row.column(4)),
-        Column.texts(rows, row -> row.column(5)),
-        Column.texts(rows, row -> row.column(6)),
-        Column.texts(rows, row -> row.column(7)),
-        Column.texts(rows, InsertedTask::schedule),
-        Column.instants(rows, row -> row.fireAt()));
+    List<Object> values = new ArrayList<>();
+    values.add(partition);
+    values.add(Column.ints(rows, row -> row.tenant().value()));
+    values.add(Column.uuids(rows, row -> row.id().value()));
+    values.add(Column.ints(rows, InsertedTask::laneId));
+    values.add(Column.instants(rows, row -> row.readyAt()));
+    values.add(Column.instants(rows, row -> row.dueAt()));
+    values.add(Column.instants(rows, row -> row.createdAt()));
+    values.add(Column.instants(rows, row -> row.expiresAt()));
+    values.addAll(TaskColumns.texts(rows, InsertedTask::specColumn));
+    values.add(Column.texts(rows, InsertedTask::schedule));
+    values.add(Column.instants(rows, row -> row.fireAt()));
+    tx.update(Sql.forPartition(INSERT, partition), values.toArray());
   }
 
   private static final String COPY =
       """
       /* Tasks.copy */
-      COPY carillon.task_{partition} (
-          tenant, id, partition, lane, ready_at, due_at, created_at, expires_at, key, concurrency_key, payload,
-          target, retry, metadata, on_complete, on_dead, schedule, fire_at)
+      COPY carillon.task_{partition} (partition, %s)
       FROM STDIN (FORMAT binary)
-      """;
+      """
+          .formatted(COLUMNS.names());
 
   private static void copy(Tx tx, Partition partition, Iterable<? extends InsertedTask> rows) {
     tx.copy(
@@ -446,22 +438,22 @@ public final class Tasks {
         copied -> {
           for (InsertedTask row : rows) {
             copied
-                .row(18)
+                .row(1 + COLUMNS.size())
+                .add(partition)
                 .add(row.tenant().value())
                 .add(row.id().value())
-                .add(partition)
-                .add(row.lane())
+                .add(row.laneId())
                 .add(row.readyAt())
                 .add(row.dueAt())
                 .add(row.createdAt())
                 .add(row.expiresAt());
-            row.addColumns(copied);
+            row.addSpec(copied);
             copied.add(row.schedule()).add(row.fireAt());
           }
         });
   }
 
-  /** What is far away is found by the sweep when its time is near. */
+  /** The sweep finds tasks that are due later. */
   private void note(Partition partition, int lane, Instant readyAt) {
     if (readyAt.isBefore(clock.instant().plus(NOTED_AHEAD))) {
       due.note(partition, lane, readyAt);
@@ -470,7 +462,8 @@ public final class Tasks {
 
   private static Map<Integer, Instant> earliest(List<TaskRow> rows) {
     Map<Integer, Instant> earliest = new TreeMap<>();
-    rows.forEach(row -> earliest.merge(row.lane(), row.readyAt(), (a, b) -> a.isBefore(b) ? a : b));
+    rows.forEach(
+        row -> earliest.merge(row.laneId(), row.readyAt(), (a, b) -> a.isBefore(b) ? a : b));
     return earliest;
   }
 
@@ -495,13 +488,13 @@ public final class Tasks {
       """;
 
   /**
-   * The task that stands in the way of a unique one. If none does, the key is the new task's from
-   * now on.
+   * The existing task that makes a unique one superfluous. If there is none, the key becomes the
+   * new task's.
    */
   private Optional<TaskView> existing(Tx tx, TaskRow row, Duration window) {
     TenantId tenant = row.tenant();
-    String type = row.asked().type();
-    String key = row.asked().key();
+    String type = row.spec().type();
+    String key = row.spec().key();
     TaskId holder =
         new TaskId(
             tx.query(
@@ -535,44 +528,46 @@ public final class Tasks {
     return reader.story(tenant, id);
   }
 
-  /** All attempts of a task, newest first; {@code before} is the last fence of the page before. */
+  /**
+   * All attempts of a task, newest first; {@code before} is the last fence of the previous page.
+   */
   public Page<TaskStory.Attempt, Integer> attempts(
       TenantId tenant, TaskView task, int limit, @Nullable Integer before) {
     return reader.attempts(tenant, task, limit, before);
   }
 
-  /** All changes of its state, newest first, but for its creation. */
+  /** All transitions of a task, newest first, without its creation. */
   public Page<TaskStory.Transition, TaskStory.Moment> transitions(
       TenantId tenant, TaskView task, int limit, TaskStory.@Nullable Moment before) {
     return reader.transitions(tenant, task, limit, before);
   }
 
-  /** Newest due first; {@code before} is the last id of the page before. */
+  /** The latest due time first; {@code before} is the last id of the previous page. */
   public Page<TaskView, TaskId> list(
       TenantId tenant, TaskFilter filter, int limit, @Nullable TaskId before, boolean withPayload) {
-    // Few tasks have one key, so that is the shorter way where both are asked for.
+    // Few tasks share a key, so a filter by key is the faster one.
     return filter.state() == TaskState.RUNNING && filter.key() == null
         ? running.list(tenant, filter, limit, before, withPayload)
         : reader.list(tenant, filter, limit, before, withPayload);
   }
 
   /**
-   * Changed: CANCELLED now. Unchanged: it was. WrongState: it has ended otherwise, or it is RUNNING
-   * and its cancel is now requested.
+   * Changed: it is now CANCELLED. Unchanged: it was CANCELLED before. WrongState: it has ended
+   * otherwise, or it is RUNNING and its cancellation is now requested.
    */
   public ChangeResult cancel(
       Tx tx, TenantId tenant, TaskId id, String who, @Nullable Integer ifVersion) {
     return changes.cancel(tx, tenant, id, who, ifVersion);
   }
 
-  /** One bulk change is one transaction; more than this would hold its locks for too long. */
+  /** Tasks per bulk change, which is one transaction: more would hold its locks for too long. */
   public static final int MOST_AT_ONCE = 50_000;
 
   /**
-   * Cancels waiting tasks that match, and requests it of running ones; at most about {@link
-   * #MOST_AT_ONCE} in one go.
+   * Cancels waiting tasks that match, and requests cancellation of running ones; at most about
+   * {@link #MOST_AT_ONCE} per call.
    *
-   * @param from where the one before ended
+   * @param from where the previous call ended
    */
   public BulkResult cancelMatching(
       Tx tx, TenantId tenant, TaskFilter filter, BulkResult.@Nullable Place from, String who) {
@@ -580,27 +575,27 @@ public final class Tasks {
   }
 
   /**
-   * How many match.
+   * The number of tasks that match.
    *
-   * @param isAtLeast whether there may be more: how far a count looks is bounded
+   * @param isAtLeast whether there may be more: a count reads a limited number of rows
    */
   public record Count(long matched, boolean isAtLeast) {}
 
-  /** How many {@link #cancelMatching} would cancel or ask to end, if it went on to the end. */
+  /** The number of tasks that {@link #cancelMatching}, repeated, would cancel. */
   public Count countCancellable(Tx tx, TenantId tenant, TaskFilter filter) {
     return matching.countCancellable(tx, tenant, filter);
   }
 
-  /** How many {@link #runMatching} would make due, if it went on to the end. */
+  /** The number of tasks that {@link #runMatching}, repeated, would make due. */
   public Count countRunnable(Tx tx, TenantId tenant, TaskFilter filter) {
     return matching.countRunnable(tx, tenant, filter);
   }
 
   /**
-   * Makes waiting tasks due now that match and are not due yet; at most about {@link #MOST_AT_ONCE}
-   * in one go.
+   * Makes matching tasks that wait for their due time due now; at most about {@link #MOST_AT_ONCE}
+   * per call.
    *
-   * @param from where the one before ended
+   * @param from where the previous call ended
    */
   public BulkResult runMatching(
       Tx tx, TenantId tenant, TaskFilter filter, BulkResult.@Nullable Place from, String who) {
@@ -613,7 +608,7 @@ public final class Tasks {
     return changes.runNow(tx, tenant, id, who, ifVersion);
   }
 
-  /** Makes a dead task wait again with a fresh budget, its history kept. */
+  /** Makes a dead task PENDING again with all its attempts left; its history stays. */
   public ChangeResult redrive(
       Tx tx, TenantId tenant, TaskId id, String who, @Nullable Integer ifVersion) {
     return changes.redrive(tx, tenant, id, who, ifVersion);

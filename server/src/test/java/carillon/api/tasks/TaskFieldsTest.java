@@ -89,8 +89,8 @@ class TaskFieldsTest {
     NewTask task =
         read("{\"type\":\"t\",\"key\":null,\"dueAt\":null,\"retry\":null,\"payload\":null}");
 
-    assertThat(task.key()).isNull();
-    assertThat(task.payload()).isEqualTo("null");
+    assertThat(task.spec().key()).isNull();
+    assertThat(task.spec().payload()).isEqualTo("null");
   }
 
   @ParameterizedTest

@@ -125,7 +125,7 @@ class RedrivesTest {
     assertThat(story.attempts())
         .extracting(TaskStory.Attempt::outcome)
         .containsExactly("DEAD", "RUNNING");
-    assertThat(story.attempts().getFirst().failure()).isEqualTo(FailureKind.CONNECTION);
+    assertThat(story.attempts().getFirst().result().failure()).isEqualTo(FailureKind.CONNECTION);
     assertThat(story.transitions().getFirst())
         .satisfies(
             first -> {

@@ -113,7 +113,7 @@ class AlertsTest {
   }
 
   private static JsonNode said(TaskView alert) {
-    return Json.MAPPER.readTree(String.valueOf(alert.payload()));
+    return Json.MAPPER.readTree(String.valueOf(alert.spec().payload()));
   }
 
   @Test
@@ -147,7 +147,7 @@ class AlertsTest {
     TaskView alert = alerts().getFirst();
     JsonNode said = said(alert);
 
-    assertThat(alert.target()).isEqualTo(HOOK);
+    assertThat(alert.spec().target()).isEqualTo(HOOK);
     assertThat(alert.key())
         .isEqualTo(world.value("SELECT fingerprint FROM carillon.dead_letter_group"));
     assertThat(said.get("event").asString()).isEqualTo("dead-letters.growing");
@@ -224,7 +224,7 @@ class AlertsTest {
     die(AlertRule.TYPE, 20);
 
     assertThat(world.counters.alerts()).isZero();
-    assertThat(alerts()).hasSize(20).allMatch(task -> "{}".equals(task.payload()));
+    assertThat(alerts()).hasSize(20).allMatch(task -> "{}".equals(task.spec().payload()));
   }
 
   @Test
@@ -283,7 +283,7 @@ class AlertsTest {
     die(quiet, "t", 3, _ -> "404");
 
     assertThat(alerts(quiet)).isEmpty();
-    assertThat(alerts()).extracting(TaskView::target).containsExactly(OPERATORS);
+    assertThat(alerts()).extracting(task -> task.spec().target()).containsExactly(OPERATORS);
     assertThat(said(alerts().getFirst()).get("tenant").asString()).isEqualTo("quiet");
   }
 
@@ -330,7 +330,7 @@ class AlertsTest {
 
     die(strict, "t", 10, _ -> "404");
 
-    assertThat(alerts(strict)).extracting(TaskView::target).containsExactly(HOOK);
+    assertThat(alerts(strict)).extracting(task -> task.spec().target()).containsExactly(HOOK);
     assertThat(alerts()).isEmpty();
   }
 }

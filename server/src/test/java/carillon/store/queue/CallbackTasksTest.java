@@ -122,7 +122,7 @@ class CallbackTasksTest {
   }
 
   private static JsonNode payload(TaskView callback) {
-    return Json.MAPPER.readTree(String.valueOf(callback.payload()));
+    return Json.MAPPER.readTree(String.valueOf(callback.spec().payload()));
   }
 
   private long count(String condition) {
@@ -145,8 +145,8 @@ class CallbackTasksTest {
     assertThat(callback.state()).isEqualTo(TaskState.PENDING);
     assertThat(callback.key()).isEqualTo(id.toString());
     assertThat(callback.priority()).isEqualTo(7);
-    assertThat(callback.target()).isEqualTo(DONE);
-    assertThat(callback.retry()).isNull();
+    assertThat(callback.spec().target()).isEqualTo(DONE);
+    assertThat(callback.spec().retry()).isNull();
     TaskView task = world.find(id);
     JsonNode payload = payload(callback);
     assertThat(payload.get("event").asString()).isEqualTo("task.completed");
@@ -175,7 +175,7 @@ class CallbackTasksTest {
 
     assertThat(callbacks())
         .singleElement()
-        .satisfies(callback -> assertThat(callback.target()).isEqualTo(DIED));
+        .satisfies(callback -> assertThat(callback.spec().target()).isEqualTo(DIED));
     JsonNode payload = payload(callbacks().getFirst());
     assertThat(payload.get("event").asString()).isEqualTo("task.dead");
     assertThat(payload.at("/task/id").asString()).isEqualTo(id.toString());
@@ -197,7 +197,9 @@ class CallbackTasksTest {
     world.create(task(new Target.Discard()).callbacks(new Callbacks(own, null)).build());
     finish(claimTask(), DEAD);
 
-    assertThat(callbacks()).extracting(TaskView::target).containsExactly(own, DONE, DIED);
+    assertThat(callbacks())
+        .extracting(task -> task.spec().target())
+        .containsExactly(own, DONE, DIED);
   }
 
   /** Not one of the callbacks, which are due as well. */
@@ -282,7 +284,7 @@ class CallbackTasksTest {
         .forEach(silent -> world.store.claims().reap(silent, (_, _) -> DEAD));
 
     assertThat(world.state(id)).isEqualTo(TaskState.DEAD);
-    assertThat(callbacks()).extracting(TaskView::target).containsExactly(DIED);
+    assertThat(callbacks()).extracting(task -> task.spec().target()).containsExactly(DIED);
   }
 
   @Test
@@ -382,7 +384,9 @@ class CallbackTasksTest {
 
     finish(world.claimOne("node"), COMPLETED);
 
-    assertThat(callbacksOf(strict.id())).extracting(TaskView::target).containsExactly(DONE);
+    assertThat(callbacksOf(strict.id()))
+        .extracting(task -> task.spec().target())
+        .containsExactly(DONE);
     assertThat(callbacks()).isEmpty();
   }
 
@@ -474,7 +478,7 @@ class CallbackTasksTest {
 
     TaskId id = world.create(task(new Target.Pull()).callbacks(new Callbacks(null, own)).build());
 
-    assertThat(world.find(id).callbacks()).isEqualTo(new Callbacks(null, own));
+    assertThat(world.find(id).spec().callbacks()).isEqualTo(new Callbacks(null, own));
     assertThat(world.store.types().find(World.TENANT, "t").orElseThrow().callbacks())
         .isEqualTo(BOTH);
   }

@@ -106,7 +106,7 @@ class BackfillsTest {
               assertThat(task.type()).isEqualTo("report");
               assertThat(task.key()).isEqualTo("k");
               assertThat(task.priority()).isEqualTo(7);
-              assertThat(task.payload()).isEqualTo("{\"n\": 1}");
+              assertThat(task.spec().payload()).isEqualTo("{\"n\": 1}");
               assertThat(task.dueAt()).isAfter(done.createdAt());
             });
   }
@@ -118,7 +118,7 @@ class BackfillsTest {
 
     run(started("s", new Request(TEN, TEN.plusSeconds(600), overlap, false)));
 
-    assertThat(tasks("s")).extracting(TaskView::concurrencyKey).containsOnly(key);
+    assertThat(tasks("s")).extracting(task -> task.spec().concurrencyKey()).containsOnly(key);
   }
 
   @Test

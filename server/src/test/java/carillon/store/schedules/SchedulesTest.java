@@ -403,11 +403,11 @@ class SchedulesTest {
 
     assertThat(task.state()).isEqualTo(TaskState.PENDING);
     assertThat(task.dueAt()).isBeforeOrEqualTo(now().plusMillis(1));
-    assertThat(task.payload()).isEqualTo("{\"a\": 1.0}");
+    assertThat(task.spec().payload()).isEqualTo("{\"a\": 1.0}");
     assertThat(task.key()).isEqualTo("k");
     assertThat(task.priority()).isEqualTo(7);
     assertThat(task.scheduleName()).isEqualTo("n");
-    assertThat(task.concurrencyKey()).isEqualTo("carillon.schedule.n");
+    assertThat(task.spec().concurrencyKey()).isEqualTo("carillon.schedule.n");
     RecordedFire fire = fires(null, 10, null).items().getFirst();
     assertThat(fire.kind()).isEqualTo(RecordedFire.Kind.TRIGGER);
     assertThat(fire.task()).isEqualTo(task.id());

@@ -369,7 +369,7 @@ class CreatingTest {
 
     TaskId id = world.create(World.task("a-new-lane", new Target.Pull()));
 
-    assertThat(world.catalog.lane(world.find(id).lane()).type()).isEqualTo("a-new-lane");
+    assertThat(world.catalog.lane(world.find(id).lane().id()).type()).isEqualTo("a-new-lane");
     world.catalog.refresh();
     assertThat(world.store.tenants().find("elsewhere")).isPresent();
     assertThat(world.store.types().find(World.TENANT, "a-new-lane")).isPresent();

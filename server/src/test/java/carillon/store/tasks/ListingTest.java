@@ -93,6 +93,7 @@ class ListingTest {
                 .list(World.TENANT, TaskFilter.ALL, 1, null, false)
                 .items()
                 .getFirst()
+                .spec()
                 .payload())
         .isNull();
     assertThat(
@@ -101,6 +102,7 @@ class ListingTest {
                 .list(World.TENANT, TaskFilter.ALL, 1, null, true)
                 .items()
                 .getFirst()
+                .spec()
                 .payload())
         .isEqualTo("{\"n\":59}");
   }
@@ -193,7 +195,7 @@ class ListingTest {
                   .list(World.TENANT, filter("odd", TaskState.RUNNING, null), 10, null, true)
                   .items())
           .hasSize(2)
-          .allMatch(task -> task.payload() != null);
+          .allMatch(task -> task.spec().payload() != null);
     }
   }
 

@@ -57,7 +57,7 @@ class RetargetingTest {
   }
 
   private Route route(TaskId id) {
-    return world.catalog.lane(world.find(id).lane()).route();
+    return world.catalog.lane(world.find(id).lane().id()).route();
   }
 
   @Test
@@ -67,7 +67,7 @@ class RetargetingTest {
 
     retarget(id, HTTP);
     assertThat(route(id)).isEqualTo(Route.PUSH);
-    assertThat(world.find(id).target()).isEqualTo(HTTP);
+    assertThat(world.find(id).spec().target()).isEqualTo(HTTP);
 
     retarget(id, new Target.Pull());
     assertThat(route(id)).isEqualTo(Route.PULL);

@@ -110,7 +110,7 @@ class StoryTest {
       end(fresh, new Outcome.Completed(200, null), "{\"n\":4}");
 
       assertThat(fresh.tasks.story(World.TENANT, id).orElseThrow().attempts())
-          .extracting(TaskStory.Attempt::request)
+          .extracting(attempt -> attempt.result().request())
           .containsExactly("{\"n\":1}", "{\"n\":2}", null, "{\"n\":4}");
     }
   }
@@ -125,7 +125,7 @@ class StoryTest {
       fresh.claimOne("node");
 
       assertThat(fresh.tasks.story(World.TENANT, id).orElseThrow().attempts())
-          .extracting(TaskStory.Attempt::request)
+          .extracting(attempt -> attempt.result().request())
           .containsExactly("{\"n\":1}", null);
     }
   }
