@@ -41,7 +41,7 @@ public final class Mutants {
               List.of(
                   text(
                       "queue.WorkQueue",
-                      "LIMIT line.quota\n        FOR UPDATE OF t SKIP LOCKED",
+                      "LIMIT line.quota\n            FOR UPDATE OF t SKIP LOCKED",
                       "LIMIT line.quota",
                       1),
                   text(

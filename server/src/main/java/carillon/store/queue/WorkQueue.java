@@ -116,55 +116,71 @@ public final class WorkQueue {
     return requested;
   }
 
+  /** The first task of each lane that is not due yet. */
+  private static final String NEXT_DUE =
+      """
+      /* WorkQueue.nextDue */
+      SELECT line.lane,
+             (SELECT t.ready_at
+              FROM carillon.task_{partition} t
+              WHERE t.lane = line.lane
+                AND t.ready_at > (SELECT clock_timestamp()) -- read once, so that the index can use it
+              ORDER BY t.ready_at
+              LIMIT 1) AS next_at
+      FROM unnest(?::int[]) AS line (lane)
+      """;
+
   /**
    * Claims due tasks of one partition: locks them, skipping rows that other claims lock, and makes
-   * them RUNNING.
+   * them RUNNING. Returns one row per claimed task, and one row without a task if there is none.
    */
   private static final String CLAIM_DUE =
       """
       /* WorkQueue.claimDue */
-      WITH line AS MATERIALIZED (
+      WITH arg AS MATERIALIZED (
+          SELECT ?::uuid AS claim, ?::text AS node, ?::text AS holder, ?::int AS max_suspects,
+                 ?::bigint AS max_bytes, ?::boolean AS with_payload
+      ), line AS MATERIALIZED (
           SELECT *
           FROM unnest(?::int[], ?::text[], ?::int[], ?::timestamptz[], ?::bigint[])
                AS l (lane, type, quota, from_at, lease_ms)
       ), due AS MATERIALIZED ( -- keeps every LIMIT exact: the planner may not run this part twice
-          SELECT line.lane, line.type, line.lease_ms, t.*, sum(t.length) OVER (ROWS UNBOUNDED PRECEDING) AS bytes,
-                 count(t.crashes) OVER (ROWS UNBOUNDED PRECEDING) AS suspects
-          FROM line
-          CROSS JOIN LATERAL (
-              SELECT t.ctid AS row_id, t.tenant, t.id, t.ready_at, t.concurrency_key, t.crashes,
-                     octet_length(t.payload) AS length
-              FROM carillon.task_{partition} t
-              WHERE t.lane = line.lane
-                AND t.ready_at >= line.from_at
-                AND t.ready_at <= (SELECT clock_timestamp()) -- read once, so that the index can use it
-                AND (t.expires_at IS NULL OR t.attempt > 0 OR t.expires_at > clock_timestamp())
-                AND (t.crashes IS NULL OR ? > 0)
-                AND (t.concurrency_key IS NULL
-                     OR NOT EXISTS (SELECT FROM carillon.running_key k
-                                    WHERE k.tenant = t.tenant
-                                      AND k.type = line.type
-                                      AND k.key = t.concurrency_key))
-              ORDER BY t.ready_at
-              LIMIT line.quota
-              FOR UPDATE OF t SKIP LOCKED
-          ) t
-      ), next AS MATERIALIZED (
-          SELECT line.lane,
-                 (SELECT t.ready_at
+          SELECT found.*,
+                 (bytes IS NULL OR bytes <= (SELECT max_bytes FROM arg)) -- fits into memory
+                 AND (crashes IS NULL OR suspects <= (SELECT max_suspects FROM arg)) AS fits
+          FROM (
+              SELECT line.lane, line.type, line.lease_ms, t.*,
+                     sum(t.length) OVER (ROWS UNBOUNDED PRECEDING) AS bytes,
+                     count(t.crashes) OVER (ROWS UNBOUNDED PRECEDING) AS suspects
+              FROM line
+              CROSS JOIN LATERAL (
+                  SELECT t.ctid AS row_id, t.tenant, t.id, t.ready_at, t.concurrency_key, t.crashes,
+                         octet_length(t.payload) AS length
                   FROM carillon.task_{partition} t
                   WHERE t.lane = line.lane
-                    AND t.ready_at > (SELECT clock_timestamp())
+                    AND t.ready_at >= line.from_at
+                    AND t.ready_at <= (SELECT clock_timestamp())
+                    AND (t.expires_at IS NULL OR t.attempt > 0 OR t.expires_at > clock_timestamp())
+                    AND (t.crashes IS NULL OR (SELECT max_suspects FROM arg) > 0)
+                    AND (t.concurrency_key IS NULL
+                         OR NOT EXISTS (SELECT FROM carillon.running_key k
+                                        WHERE k.tenant = t.tenant
+                                          AND k.type = line.type
+                                          AND k.key = t.concurrency_key))
                   ORDER BY t.ready_at
-                  LIMIT 1) AS next_at
-          FROM line
+                  LIMIT line.quota
+                  FOR UPDATE OF t SKIP LOCKED
+              ) t
+          ) found
       ), keyed AS ( -- decides between tasks with the same key, in this claim and in others
           INSERT INTO carillon.running_key (tenant, type, key, task)
           SELECT due.tenant, due.type, due.concurrency_key, due.id
           FROM due
           WHERE due.concurrency_key IS NOT NULL
-            AND (due.bytes IS NULL OR due.bytes <= ?)
-            AND (due.crashes IS NULL OR due.suspects <= ?)
+            AND due.fits
+            -- A row that changed between snapshot and lock is not taken below. It must not take
+            -- the key either: nobody would free it.
+            AND EXISTS (SELECT FROM carillon.task_{partition} t WHERE t.ctid = due.row_id)
           ORDER BY due.tenant, due.type, due.concurrency_key, due.ready_at
           ON CONFLICT DO NOTHING
           RETURNING task
@@ -175,8 +191,8 @@ public final class WorkQueue {
               version = t.version + 1,
               attempt = t.attempt + 1, -- counted before anything is sent
               fence = t.fence + 1,
-              claim = ?,
-              leased_by = ?,
+              claim = (SELECT claim FROM arg),
+              leased_by = (SELECT holder FROM arg),
               lease_until = clock_timestamp() + make_interval(secs => due.lease_ms / 1000.0),
               started_at = clock_timestamp(),
               status = NULL,
@@ -187,33 +203,26 @@ public final class WorkQueue {
           FROM due
           WHERE t.ctid = due.row_id
             AND t.state = 'PENDING'
-            AND (due.bytes IS NULL OR due.bytes <= ?) -- as much as fits into memory at once
-            AND (due.crashes IS NULL OR due.suspects <= ?) -- and as can be run apart
+            AND due.fits
             AND (due.concurrency_key IS NULL OR due.id IN (SELECT task FROM keyed))
-          RETURNING t.tenant, t.id, t.lane, t.attempt, t.fence, t.started_at, t.lease_until, t.due_at, t.key,
-                    CASE WHEN ? THEN t.payload END AS payload, t.target, t.retry, t.partition, t.crashes, t.schedule,
-                    t.fire_at, due.ready_at
+          RETURNING t.tenant, t.id, t.lane, t.attempt, t.fence, t.started_at, t.lease_until, t.due_at,
+                    due.ready_at, t.key, CASE WHEN (SELECT with_payload FROM arg) THEN t.payload END AS payload,
+                    t.target, t.retry, t.partition, t.crashes, t.schedule, t.fire_at
       ), claimed AS (
           INSERT INTO carillon.claim (id, node, lease_until, partition, tenants, tasks)
-          SELECT ?, ?, max(lease_until), partition, array_agg(tenant), array_agg(id)
+          SELECT (SELECT claim FROM arg), (SELECT node FROM arg), max(lease_until), partition, array_agg(tenant),
+                 array_agg(id)
           FROM taken
           GROUP BY partition
+      ), left_behind AS ( -- lanes with due tasks that this claim found and could not take
+          SELECT array_agg(DISTINCT lane) AS lanes
+          FROM due
+          WHERE NOT fits
+             OR (concurrency_key IS NOT NULL AND id NOT IN (SELECT task FROM keyed))
       )
-      SELECT 'next' AS kind, lane, next_at, NULL::int AS tenant, NULL::uuid AS id, NULL::int AS attempt,
-             NULL::int AS fence, NULL::timestamptz AS started_at, NULL::timestamptz AS lease_until,
-             NULL::timestamptz AS due_at, NULL::timestamptz AS ready_at, NULL::text AS key, NULL::text AS payload,
-             NULL::jsonb AS target, NULL::jsonb AS retry, NULL::smallint AS crashes, NULL::text AS schedule,
-             NULL::timestamptz AS fire_at
-      FROM next
-      UNION ALL -- not joined: lanes x tasks would be compared one by one
-      SELECT 'taken', lane, NULL, tenant, id, attempt, fence, started_at, lease_until, due_at, ready_at, key, payload,
-             target, retry, crashes, schedule, fire_at
-      FROM taken
-      UNION ALL
-      SELECT CASE WHEN id IN (SELECT task FROM keyed) THEN 'keyed' ELSE 'left' END, lane, NULL, tenant, id, NULL, NULL,
-             NULL, NULL, NULL, ready_at, NULL, NULL, NULL, NULL, NULL, NULL, NULL
-      FROM due
-      WHERE concurrency_key IS NOT NULL OR bytes > ? OR (crashes IS NOT NULL AND suspects > ?)
+      SELECT left_behind.lanes AS left_behind, taken.*
+      FROM left_behind
+      LEFT JOIN taken ON true
       """;
 
   /**
@@ -255,7 +264,7 @@ public final class WorkQueue {
     }
   }
 
-  /** The rows that the claim statement locked in one lane, and the last of them. */
+  /** The tasks claimed from one lane, and when the last of them was due. */
   private static final class Reached {
     private int rows;
     private Instant last = Instant.MIN;
@@ -277,77 +286,71 @@ public final class WorkQueue {
   }
 
   private Claim claimDue(Tx tx, Partition partition, List<Quota> quotas, Claimant claimant) {
-    Map<Integer, Instant> next = new HashMap<>();
-    Map<Integer, Reached> reached = new HashMap<>();
-    List<ClaimedTask> tasks = new ArrayList<>();
-    Set<UUID> keyed = new HashSet<>();
+    // Read before the claim: a task that comes due in between is seen by both reads, which costs
+    // an empty claim. The other way round, neither would see it until the next sweep.
+    Map<Integer, Instant> next = nextDue(tx, partition, quotas);
     Set<Integer> leftBehind = new HashSet<>();
-    tx.query(
-        Sql.forPartition(CLAIM_DUE, partition),
-        row -> {
-          int lane = row.getInt("lane");
-          String kind = row.getString("kind");
-          switch (kind) {
-            case "next" -> putIfKnown(next, lane, Sql.instant(row, "next_at"));
-            case "taken" -> {
-              ClaimedTask task = claimed(row, catalog.lane(lane), claimant.claim());
-              tasks.add(task);
-              reached.computeIfAbsent(lane, _ -> new Reached()).add(task.readyAt());
-            }
-            case "keyed" -> keyed.add(Sql.uuid(row, "id"));
-            default -> leftBehind.add(lane);
-          }
-          return kind;
-        },
-        Column.ints(quotas, quota -> quota.lane().id()),
-        Column.texts(quotas, quota -> quota.lane().type()),
-        Column.ints(quotas, Quota::tasks),
-        Column.instants(quotas, quota -> quota.from()),
-        Column.longs(quotas, quota -> quota.lease() == null ? null : quota.lease().toMillis()),
-        claimant.maxSuspects(),
-        claimant.maxBytes(),
-        claimant.maxSuspects(),
-        claimant.claim(),
-        claimant.holder(),
-        claimant.maxBytes(),
-        claimant.maxSuspects(),
-        claimant.withPayload(),
-        claimant.claim(),
-        claimant.node(),
-        claimant.maxBytes(),
-        claimant.maxSuspects());
-    tasks.forEach(task -> keyed.remove(task.id().value()));
-    if (!keyed.isEmpty()) {
-      // The row changed between snapshot and lock, so it was not claimed; its key must be freed.
-      tx.update(FREE_KEYS, Column.uuids(keyed, id -> id));
-    }
+    List<ClaimedTask> tasks = claimRows(tx, partition, quotas, claimant, leftBehind);
+    Map<Integer, Reached> reached = new HashMap<>();
+    tasks.forEach(
+        task -> reached.computeIfAbsent(task.lane(), _ -> new Reached()).add(task.readyAt()));
     for (Quota quota : quotas) {
       int lane = quota.lane().id();
       Reached here = reached.get(lane);
       if (here != null && here.rows >= quota.tasks()) {
         next.put(lane, here.last); // probably more, from where this claim ended
       } else if (leftBehind.contains(lane)) {
-        next.put(lane, quota.from()); // rows were in reach that this claim could not have
+        next.put(lane, quota.from());
       }
     }
     tx.claimed(tasks);
     return new Claim(tasks, next);
   }
 
-  private static void putIfKnown(Map<Integer, Instant> next, int lane, @Nullable Instant at) {
-    if (at != null) {
-      next.put(lane, at);
-    }
+  private static Map<Integer, Instant> nextDue(Tx tx, Partition partition, List<Quota> quotas) {
+    Map<Integer, Instant> next = new HashMap<>();
+    tx.query(
+        Sql.forPartition(NEXT_DUE, partition),
+        row -> {
+          Instant at = Sql.instant(row, "next_at");
+          if (at != null) {
+            next.put(row.getInt("lane"), at);
+          }
+          return true;
+        },
+        Column.ints(quotas, quota -> quota.lane().id()));
+    return next;
   }
 
-  private static final String FREE_KEYS =
-      """
-      /* WorkQueue.freeKeys */
-      DELETE FROM carillon.running_key
-      WHERE task = ANY (?)
-      """;
+  private List<ClaimedTask> claimRows(
+      Tx tx, Partition partition, List<Quota> quotas, Claimant claimant, Set<Integer> leftBehind) {
+    List<ClaimedTask> tasks = new ArrayList<>();
+    tx.query(
+        Sql.forPartition(CLAIM_DUE, partition),
+        row -> {
+          if (row.isFirst() && row.getArray("left_behind") != null) { // the same in all rows
+            leftBehind.addAll(List.of(Sql.integers(row, "left_behind")));
+          }
+          return row.getObject("id") != null && tasks.add(claimed(row, claimant.claim()));
+        },
+        // arg
+        claimant.claim(),
+        claimant.node(),
+        claimant.holder(),
+        claimant.maxSuspects(),
+        claimant.maxBytes(),
+        claimant.withPayload(),
+        // line
+        Column.ints(quotas, quota -> quota.lane().id()),
+        Column.texts(quotas, quota -> quota.lane().type()),
+        Column.ints(quotas, Quota::tasks),
+        Column.instants(quotas, Quota::from),
+        Column.longs(quotas, quota -> quota.lease() == null ? null : quota.lease().toMillis()));
+    return tasks;
+  }
 
-  private ClaimedTask claimed(ResultSet row, Lane lane, UUID claim) throws SQLException {
+  private ClaimedTask claimed(ResultSet row, UUID claim) throws SQLException {
+    Lane lane = catalog.lane(row.getInt("lane"));
     TaskType type = catalog.type(lane);
     String target = row.getString("target");
     String retry = row.getString("retry");
