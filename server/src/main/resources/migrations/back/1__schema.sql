@@ -12,6 +12,6 @@ DROP VIEW carillon.every_transition;
 DROP TABLE carillon.transition, carillon.attempt, carillon.task;
 DROP FUNCTION carillon.create_partition;
 DROP TABLE carillon.partition_settings;
-DROP FUNCTION carillon.leads, carillon.tenant_usage, carillon.making, carillon.catalog_changed,
+DROP FUNCTION carillon.leads, carillon.tenant_usage, carillon.creation_lock, carillon.catalog_changed,
     carillon.dead_letters_added, carillon.dead_letters_removed, carillon.fingerprint;
 DROP TYPE carillon.task_state;

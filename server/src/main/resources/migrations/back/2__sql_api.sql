@@ -27,7 +27,7 @@ $$;
 DROP TRIGGER refuse_too_many ON carillon.task_type;
 DROP TRIGGER refuse_too_many ON carillon.lane;
 DROP FUNCTION carillon.enqueue, carillon.cancel, carillon.grant_enqueue, carillon.revoke_enqueue,
-    carillon.cancel_waiting, carillon.existing_task, carillon.is_younger, carillon.live_tasks, carillon.make_lane,
+    carillon.cancel_waiting, carillon.existing_task, carillon.is_younger, carillon.live_tasks, carillon.create_lane,
     carillon.refuse_too_many, carillon.refuse_bad_metadata, carillon.refuse_bad_payload, carillon.refuse_bad_text,
     carillon.sql_caller;
 DROP TABLE carillon.cancel_request, carillon.sql_role;

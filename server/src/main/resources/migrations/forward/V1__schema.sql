@@ -12,7 +12,7 @@ CREATE TABLE carillon.tenant (
     name          text NOT NULL UNIQUE CHECK (name ~ '^[a-z0-9][a-z0-9-]{0,62}$'),
     strict        boolean NOT NULL DEFAULT false, -- only configured types may be used
     paused        boolean NOT NULL DEFAULT false,
-    weight        int NOT NULL DEFAULT 1 CHECK (weight BETWEEN 1 AND 1000),
+    weight        int NOT NULL DEFAULT 1 CHECK (weight BETWEEN 1 AND 1000), -- stored, not used yet
     created_at    timestamptz NOT NULL DEFAULT clock_timestamp(),
     alert         jsonb, -- the target and threshold of alerts about growing groups of dead letters
     publish       text[], -- such as kafka/main/orders.*; NULL: everywhere for the tenant default, nowhere for others
@@ -88,38 +88,38 @@ CREATE TABLE carillon.audit (
 CREATE INDEX audit_tenant ON carillon.audit (tenant, id);
 CREATE INDEX audit_subject ON carillon.audit (tenant, subject, id);
 
--- One row: the version of tenants, types and lanes, which nodes cache and reload when it has risen. Every change of
--- them raises it in the same transaction.
+-- One row: the version of tenants, types and lanes. Nodes cache these, and reload them when the version has increased.
+-- Every change of these tables increases it in the same transaction.
 CREATE TABLE carillon.catalog (
     only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
     version  bigint NOT NULL,
-    secret   bytea NOT NULL -- of the installation; nodes sign with it, for example the cursors of lists
+    secret   bytea NOT NULL -- the installation's signing key, for example for the cursors of lists
 );
 
 INSERT INTO carillon.catalog (version, secret)
 SELECT 1, sha256((gen_random_uuid()::text || gen_random_uuid()::text)::bytea);
 
 -- One row per change of types and lanes by a user's transaction. The effective version is catalog.version plus the
--- number of these rows: adding a row waits for nobody, while only one transaction at a time can update the number.
--- xact_id is the transaction that added the row. Transaction ids start again where a dump is restored, so a row is of
--- the current transaction only if it is also no older than it.
+-- number of these rows: adding a row never waits, while only one transaction at a time can update the number. xact_id
+-- is the transaction that added the row. Transaction ids start again where a dump is restored, so a row belongs to the
+-- current transaction only if it was also added after that transaction began.
 CREATE TABLE carillon.catalog_change (
-    made_at timestamptz NOT NULL DEFAULT clock_timestamp(),
-    xact_id xid8 NOT NULL DEFAULT pg_current_xact_id()
+    created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    xact_id    xid8 NOT NULL DEFAULT pg_current_xact_id()
 );
 
 CREATE INDEX catalog_change_xact_id_idx ON carillon.catalog_change (xact_id);
 
--- Raises the version of the catalog, and folds the rows of catalog_change into it.
+-- Increases the version of the catalog, and folds the rows of catalog_change into it.
 CREATE FUNCTION carillon.catalog_changed() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
     changes bigint;
 BEGIN
-    -- make_lane has added a row for this transaction, which raises the version when it commits.
+    -- create_lane has added a row for this transaction, which increases the version when it commits.
     IF EXISTS (SELECT
                FROM carillon.catalog_change c
                WHERE c.xact_id = pg_current_xact_id()
-                 AND c.made_at >= transaction_timestamp()) THEN
+                 AND c.created_at >= transaction_timestamp()) THEN
         RETURN NULL;
     END IF;
     UPDATE carillon.catalog SET version = version + 1;
@@ -140,8 +140,8 @@ CREATE TRIGGER catalog_changed AFTER INSERT OR UPDATE OR DELETE ON carillon.task
 -- The advisory lock of a new type, or of a new lane of it, which its creator holds until the commit: a node that wants
 -- to create the same one checks this lock instead of waiting for the row. The upper half names the tenant, so that
 -- pg_locks shows what open transactions are creating for a tenant. In the lower half, lanes have the highest bit.
-CREATE FUNCTION carillon.making(tenant int, type text, priority int DEFAULT NULL, slice int DEFAULT NULL,
-                                route text DEFAULT NULL)
+CREATE FUNCTION carillon.creation_lock(tenant int, type text, priority int DEFAULT NULL, slice int DEFAULT NULL,
+                                       route text DEFAULT NULL)
 RETURNS bigint LANGUAGE sql IMMUTABLE AS $$
     SELECT ((1667329280::bigint + tenant) << 32)
            | (hashtextextended(concat_ws('/', 'carillon', tenant, type, priority, slice, route), 0) & 2147483647)
@@ -149,16 +149,17 @@ RETURNS bigint LANGUAGE sql IMMUTABLE AS $$
 $$;
 
 -- How many types, lanes, schedules or keys a tenant has, and its limit. Types and lanes that other transactions are
--- creating count as if they were committed: every transaction takes the lock of what it creates before it counts, so
--- two that do not wait for each other never create one too many. Nodes do wait for each other, by the catalog's row,
--- and hold shared locks: a node counts only what users are creating.
-CREATE FUNCTION carillon.tenant_usage(of_tenant int, kind text, by_node boolean, OUT used int, OUT most int)
+-- creating count as if they were committed: each transaction locks what it creates before it counts, so two concurrent
+-- ones cannot exceed the limit together. Nodes wait for each other at the catalog's row and hold shared locks, so a
+-- node counts only what users are creating.
+CREATE FUNCTION carillon.tenant_usage(of_tenant int, kind text, by_node boolean, OUT used int, OUT max_allowed int)
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    -- First, in a statement of its own: a transaction that ends later is seen here, one that has ended by its rows.
-    making bigint[] := CASE WHEN kind IN ('types', 'lanes') THEN ARRAY(
+    -- Read first, in a statement of its own: a transaction that ends later is counted by its lock, one that has ended
+    -- by its rows.
+    in_creation bigint[] := CASE WHEN kind IN ('types', 'lanes') THEN ARRAY(
         SELECT DISTINCT (l.classid::bigint << 32) | l.objid::bigint
         FROM pg_locks l
         WHERE l.locktype = 'advisory'
@@ -173,7 +174,7 @@ BEGIN
                      WHEN 'lanes' THEN coalesce(t.max_lanes, l.lanes)
                      WHEN 'schedules' THEN coalesce(t.max_schedules, l.schedules)
                      WHEN 'keys' THEN coalesce(t.max_keys, l.keys) END
-    INTO most
+    INTO max_allowed
     FROM carillon.tenant t
     CROSS JOIN carillon.tenant_limits l
     WHERE t.id = of_tenant;
@@ -184,21 +185,21 @@ BEGIN
             FROM carillon.task_type y
             WHERE y.tenant = of_tenant
               AND y.name NOT IN ('carillon.callback', 'carillon.alert');
-            IF used + cardinality(making) > most THEN -- only then is it worth finding out which of them are rows
+            IF used + cardinality(in_creation) > max_allowed THEN -- only then subtract those that are rows already
                 used := used + (SELECT count(*)
-                                FROM (SELECT unnest(making)
+                                FROM (SELECT unnest(in_creation)
                                       EXCEPT
-                                      SELECT carillon.making(y.tenant, y.name)
+                                      SELECT carillon.creation_lock(y.tenant, y.name)
                                       FROM carillon.task_type y
                                       WHERE y.tenant = of_tenant) m);
             END IF;
         WHEN 'lanes' THEN
             SELECT count(*) INTO used FROM carillon.lane n WHERE n.tenant = of_tenant;
-            IF used + cardinality(making) > most THEN
+            IF used + cardinality(in_creation) > max_allowed THEN
                 used := used + (SELECT count(*)
-                                FROM (SELECT unnest(making)
+                                FROM (SELECT unnest(in_creation)
                                       EXCEPT
-                                      SELECT carillon.making(n.tenant, n.type, n.priority, n.slice, n.route)
+                                      SELECT carillon.creation_lock(n.tenant, n.type, n.priority, n.slice, n.route)
                                       FROM carillon.lane n
                                       WHERE n.tenant = of_tenant) m);
             END IF;
@@ -225,14 +226,14 @@ CREATE TYPE carillon.task_state AS ENUM ('PENDING', 'RUNNING', 'COMPLETED', 'DEA
 CREATE TABLE carillon.task (
     tenant           int NOT NULL,
     id               uuid NOT NULL,
-    partition             date NOT NULL,
+    partition        date NOT NULL,
     lane             int NOT NULL,
     state            carillon.task_state NOT NULL DEFAULT 'PENDING',
-    ready_at         timestamptz, -- the queue: the task may be claimed from then on; NULL unless it waits
+    ready_at         timestamptz, -- the queue: the task may be claimed from this time on; NULL unless PENDING
     due_at           timestamptz NOT NULL,
     created_at       timestamptz NOT NULL,
     version          int NOT NULL DEFAULT 1,
-    attempt          int NOT NULL DEFAULT 0, -- attempts used of the budget; a released attempt is given back
+    attempt          int NOT NULL DEFAULT 0, -- attempts that count against maxAttempts; a released one does not
     fence            int NOT NULL DEFAULT 0, -- the number of the lease: never goes down
     claim            uuid,
     leased_by        text, -- stays after the end, to show the holder of the last attempt
@@ -253,7 +254,7 @@ CREATE TABLE carillon.task (
     output           text,
     error            text,
     progress         text,
-    crashes          smallint, -- nodes that died while running it, if it may be to blame; NULL: none
+    crashes          smallint, -- crashes of nodes that it may have caused; NULL: none
     request          text, -- of the last attempt, without secrets
     on_complete      jsonb,
     on_dead          jsonb,
@@ -263,18 +264,18 @@ CREATE TABLE carillon.task (
     CONSTRAINT claimed_exactly_while_running CHECK ((state = 'RUNNING') = (claim IS NOT NULL))
 ) PARTITION BY RANGE (partition);
 
--- Only waiting tasks are in it, so finished tasks cost a poll nothing. State is in no index and in no predicate:
+-- Only waiting tasks are in it, so finished tasks do not slow a claim down. State is in no index and in no predicate:
 -- finishing a task is a HOT update.
 CREATE INDEX task_queue ON carillon.task (lane, ready_at) WHERE ready_at IS NOT NULL;
 CREATE INDEX task_key ON carillon.task (tenant, key) WHERE key IS NOT NULL;
 CREATE INDEX task_expiry ON carillon.task (expires_at)
     WHERE expires_at IS NOT NULL AND ready_at IS NOT NULL AND attempt = 0; -- only unstarted tasks expire
 
--- One row per attempt that another one followed. The last attempt is on the row of its task.
+-- One row per attempt that was followed by another one. The last attempt is on the row of its task.
 CREATE TABLE carillon.attempt (
     tenant     int NOT NULL,
     task       uuid NOT NULL,
-    partition       date NOT NULL,
+    partition  date NOT NULL,
     attempt    int NOT NULL,
     fence      int NOT NULL,
     leased_by  text,
@@ -295,7 +296,7 @@ CREATE INDEX attempt_task ON carillon.attempt (tenant, task, fence);
 CREATE TABLE carillon.transition (
     tenant     int NOT NULL,
     task       uuid NOT NULL,
-    partition       date NOT NULL,
+    partition  date NOT NULL,
     at         timestamptz NOT NULL,
     from_state carillon.task_state NOT NULL,
     to_state   carillon.task_state NOT NULL,
@@ -319,7 +320,7 @@ UNION ALL
 SELECT t.tenant, t.id, t.partition, t.finished_at, 'RUNNING', 'COMPLETED', t.fence, t.leased_by, NULL
 FROM carillon.task t
 WHERE t.state = 'COMPLETED'
-  AND NOT EXISTS ( -- completed by somebody other than the holder: a row in transition has the name
+  AND NOT EXISTS ( -- if someone other than the holder completed it, transition has a row with the name
       SELECT FROM carillon.transition w
       WHERE w.tenant = t.tenant
         AND w.task = t.id
@@ -327,21 +328,20 @@ WHERE t.state = 'COMPLETED'
         AND w.fence = t.fence
         AND w.to_state = 'COMPLETED');
 
--- One row per day that has partitions. Days far ahead share those of the first of them: see docs/decisions/0034.
+-- One row per day that has partitions. Days far ahead share those of the first day: see docs/decisions/0034.
 CREATE TABLE carillon.partition (
     day      date PRIMARY KEY,
     opens_at timestamptz NOT NULL, -- nothing in it can be claimed before: polls skip it until then
-    last_day date, -- of the days that share it; NULL: it is for one day
+    last_day date, -- the last of the days that share it; NULL: it is for one day
     restored boolean NOT NULL DEFAULT false -- created for tasks of an archive: the number of these days is limited
 );
 
--- One row: the storage settings of new partitions of task. A change of them is an UPDATE, not a new create_partition; existing
--- partitions keep theirs. The limits are those of PostgreSQL, so that a wrong value fails here and not on the next day.
+-- One row: the storage settings of new partitions of task. Change them with an UPDATE; existing partitions keep theirs.
+-- The limits are those of PostgreSQL, so that a wrong value fails here and not on the next day.
 CREATE TABLE carillon.partition_settings (
     only_row             boolean PRIMARY KEY DEFAULT true CHECK (only_row),
     -- A page has room for the three versions of a row with a small payload: inserted, claimed, finished. While an old
-    -- snapshot is open, no version can take the place of an earlier one, and on another page it would need new index
-    -- entries.
+    -- snapshot is open, the space of a version is not reused, and a version on another page needs new index entries.
     table_fillfactor     int NOT NULL DEFAULT 33 CHECK (table_fillfactor BETWEEN 10 AND 100),
     -- Of the primary key: the claim of a task may add a second entry next to the first.
     key_fillfactor       int NOT NULL DEFAULT 50 CHECK (key_fillfactor BETWEEN 10 AND 100),
@@ -365,7 +365,7 @@ BEGIN
         RETURN;
     END IF;
     FOREACH parent IN ARRAY ARRAY['task', 'attempt', 'transition'] LOOP
-        -- Created apart and then attached: CREATE ... PARTITION OF would lock the parent against every reader.
+        -- Created separately and then attached: CREATE ... PARTITION OF would lock the parent against every reader.
         EXECUTE format('CREATE TABLE carillon.%I (LIKE carillon.%I INCLUDING ALL)', parent || '_' || suffix, parent);
         EXECUTE format('ALTER TABLE carillon.%I ATTACH PARTITION carillon.%I FOR VALUES FROM (%L) TO (%L)',
                        parent, parent || '_' || suffix, new_day, new_day + 1);
@@ -381,7 +381,7 @@ BEGIN
 END
 $$;
 
--- One row per response that is stored for its Idempotency-Key, for 24 hours.
+-- One row per Idempotency-Key: its stored response, for 24 hours.
 CREATE TABLE carillon.reply (
     tenant      int NOT NULL,
     key         text NOT NULL,
@@ -421,7 +421,7 @@ CREATE TABLE carillon.node (
     lease_until      timestamptz NOT NULL,
     suspects         uuid[] NOT NULL DEFAULT '{}', -- started here in small groups, because a node died running them
     ending           text CHECK (ending IN ('LEFT', 'CUT_OFF')), -- NULL: it is alive, or it died
-    address          text, -- of its API, for people
+    address          text, -- the URL of its API, shown to operators
     draining         boolean NOT NULL DEFAULT false, -- it is stopping: it gets no shards
     renewed_at       timestamptz NOT NULL DEFAULT now(),
     clock_offset_us  bigint, -- the database's clock minus the node's; NULL before the first heartbeat
@@ -445,8 +445,8 @@ CREATE TABLE carillon.leadership (
 
 INSERT INTO carillon.leadership (term, lease_until) VALUES (0, '-infinity');
 
--- Whether this is still the current term, and stays so until the transaction ends: a takeover waits for it. A leader
--- that freezes meanwhile must not delay the takeover, so its session ends after 2 s of idleness.
+-- Returns whether this is the current term, and keeps it so until the transaction ends, because a takeover waits for
+-- that. A leader that freezes meanwhile must not delay the takeover, so its session ends after 2 s of idleness.
 CREATE FUNCTION carillon.leads(my_term bigint, my_node text) RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     PERFORM set_config('idle_in_transaction_session_timeout', '2s', true);
@@ -470,7 +470,8 @@ INSERT INTO carillon.shard (id) SELECT generate_series(0, 63);
 -- Queue and claims: lanes, what each claim took, and concurrency keys in use.
 --------------------------------------------------------------------------------------------------------------------
 
--- One row per line of waiting tasks. Rows are never changed or removed: finished tasks refer to them.
+-- One row per lane: the queue of one tenant, type, priority, slice and route. Rows are never changed or removed,
+-- because finished tasks refer to them.
 CREATE TABLE carillon.lane (
     id       int GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     tenant   int NOT NULL REFERENCES carillon.tenant (id),
@@ -485,13 +486,14 @@ CREATE TABLE carillon.lane (
 CREATE TRIGGER catalog_changed AFTER INSERT OR UPDATE OR DELETE ON carillon.lane
     FOR EACH STATEMENT EXECUTE FUNCTION carillon.catalog_changed();
 
--- One row per claim, with the tasks that it took: it finds the tasks of a silent holder without an index on RUNNING.
+-- One row per claim, with the tasks that it took, so that the tasks of a lost holder are found without an index on
+-- RUNNING.
 CREATE TABLE carillon.claim (
     id          uuid PRIMARY KEY,
     -- The foreign key keeps the row of a node as long as it has claims: a claim always has a holder to be reaped.
     node        text REFERENCES carillon.node (id),
     lease_until timestamptz, -- of a worker's claim: the reaper checks it then
-    partition        date NOT NULL,
+    partition   date NOT NULL,
     tenants     int[] NOT NULL,
     tasks       uuid[] NOT NULL,
     CONSTRAINT held_by_node_or_until CHECK ((node IS NULL) <> (lease_until IS NULL))
@@ -505,7 +507,7 @@ ALTER TABLE carillon.claim
 CREATE INDEX claim_node ON carillon.claim (node) WHERE node IS NOT NULL;
 CREATE INDEX claim_lease ON carillon.claim (lease_until) WHERE lease_until IS NOT NULL;
 
--- One row per concurrency key in use: inserted by the claim, removed by whatever ends it.
+-- One row per concurrency key in use: inserted by the claim, removed when the claim ends.
 CREATE TABLE carillon.running_key (
     tenant int NOT NULL,
     type   text NOT NULL,
@@ -518,7 +520,7 @@ CREATE TABLE carillon.running_key (
 -- Dead letters: dead tasks, the groups they are counted in, and redrives.
 --------------------------------------------------------------------------------------------------------------------
 
--- What errors of one type have in common without their numbers, ids and quoted names.
+-- The hash that groups errors: by type, failure, status and error, without numbers, ids and quoted names.
 CREATE FUNCTION carillon.fingerprint(type text, failure text, status smallint, error text) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN left(md5(type || ' ' || coalesce(failure, '') || ' ' || coalesce(status::text, '') || ' '
@@ -530,14 +532,14 @@ CREATE FUNCTION carillon.fingerprint(type text, failure text, status smallint, e
 CREATE TABLE carillon.dead_letter (
     tenant      int NOT NULL,
     task        uuid NOT NULL,
-    partition        date NOT NULL,
+    partition   date NOT NULL,
     type        text NOT NULL,
     died_at     timestamptz NOT NULL,
     error       text,
     failure     text,
     status      smallint,
     key         text,
-    kept_from   timestamptz NOT NULL DEFAULT clock_timestamp(), -- the time to live starts here, again after a restore
+    kept_from   timestamptz NOT NULL DEFAULT clock_timestamp(), -- start of the time to live; set again by a restore
     fingerprint text NOT NULL GENERATED ALWAYS AS (carillon.fingerprint(type, failure, status, error)) STORED,
     PRIMARY KEY (tenant, task)
 );
@@ -621,7 +623,7 @@ CREATE TABLE carillon.redrive (
     id         uuid PRIMARY KEY,
     tenant     int NOT NULL REFERENCES carillon.tenant (id),
     state      text NOT NULL CHECK (state IN ('RUNNING', 'DONE', 'STOPPED', 'UNDOING', 'UNDONE')),
-    filter     jsonb NOT NULL, -- of ids, only their number
+    filter     jsonb NOT NULL, -- of a filter by ids, only their number
     ids        uuid[] NOT NULL, -- of tasks; a column of their own, so that a list of redrives does not read them
     rate       int, -- per second; NULL: as fast as possible
     who        text NOT NULL,
@@ -650,7 +652,7 @@ CREATE TABLE carillon.redriven (
     n           bigint NOT NULL, -- counts from 1; the last ones are the most likely not to have started yet
     tenant      int NOT NULL,
     task        uuid NOT NULL,
-    partition        date NOT NULL,
+    partition   date NOT NULL,
     fence       int NOT NULL, -- at the redrive: a task that has run since has a higher one
     attempt     int NOT NULL,
     crashes     smallint,
@@ -701,7 +703,7 @@ CREATE TABLE carillon.schedule (
     anchor               timestamptz NOT NULL, -- intervals count from here
     generation           int NOT NULL DEFAULT 1, -- part of the ids of its tasks; rises when planned fires are withdrawn
     cursor               timestamptz NOT NULL, -- every nominal time up to and including it has its fire
-    plan_at              timestamptz, -- when the planner has to look at it again; NULL: never
+    plan_at              timestamptz, -- when the planner next plans it; NULL: never
     runs                 bigint NOT NULL DEFAULT 0, -- nominal times that became tasks
     completed            bigint NOT NULL DEFAULT 0,
     failed               bigint NOT NULL DEFAULT 0,
@@ -720,7 +722,7 @@ CREATE TABLE carillon.schedule (
 CREATE INDEX schedule_plan ON carillon.schedule (plan_at) WHERE plan_at IS NOT NULL;
 CREATE INDEX schedule_type ON carillon.schedule (tenant, type);
 
--- One row per nominal time that is past or planned: it has exactly one outcome, whichever node plans it.
+-- One row per nominal time that is past or planned: it is decided exactly once, whichever node plans it.
 -- The fires of a deleted schedule are left to the janitor.
 CREATE TABLE carillon.schedule_fire (
     schedule    bigint NOT NULL,
@@ -730,7 +732,7 @@ CREATE TABLE carillon.schedule_fire (
     kind        text NOT NULL CHECK (kind IN ('SCHEDULED', 'TRIGGER', 'BACKFILL')),
     skipped     text, -- why it has no task
     task        uuid,
-    partition        date,
+    partition   date,
     outcome     text, -- how its task ended, once the planner has checked
     recorded_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     PRIMARY KEY (schedule, at, local),
@@ -745,7 +747,7 @@ CREATE INDEX schedule_fire_backfilled ON carillon.schedule_fire (schedule, at)
     WHERE task IS NOT NULL AND outcome IS NULL AND kind = 'BACKFILL';
 CREATE INDEX schedule_fire_age ON carillon.schedule_fire (recorded_at);
 
--- One row per backfill: past nominal times that become tasks after all. The lock on the row decides who takes a step.
+-- One row per backfill: past nominal times that become tasks after all. Only the holder of the row's lock takes a step.
 CREATE TABLE carillon.backfill (
     id          uuid PRIMARY KEY,
     tenant      int NOT NULL REFERENCES carillon.tenant (id),
@@ -760,7 +762,7 @@ CREATE TABLE carillon.backfill (
     existing    int NOT NULL DEFAULT 0, -- of these, had a task already
     skipped     int NOT NULL DEFAULT 0, -- of these, do not exist because of a daylight saving change
     cursor      timestamptz NOT NULL, -- all up to and including it are done
-    due_at      timestamptz NOT NULL, -- its next task is due then at the earliest, so that they run in order
+    due_at      timestamptz NOT NULL, -- its next task is not due before this, so that its tasks run in order
     stepped_at  timestamptz, -- its last step
     created_at  timestamptz NOT NULL,
     created_by  text NOT NULL,
@@ -781,14 +783,14 @@ CREATE TABLE carillon.activity (
     span      smallint NOT NULL CHECK (span IN (1, 60)), -- the minutes that the row covers
     tenant    int NOT NULL,
     type      text NOT NULL,
-    at        timestamptz NOT NULL, -- their start
+    at        timestamptz NOT NULL, -- the start of the span
     started   bigint NOT NULL DEFAULT 0,
     completed bigint NOT NULL DEFAULT 0,
     retried   bigint NOT NULL DEFAULT 0,
     dead      bigint NOT NULL DEFAULT 0,
     cancelled bigint NOT NULL DEFAULT 0,
     expired   bigint NOT NULL DEFAULT 0,
-    late      bigint[] NOT NULL, -- a histogram of start delays: 14 bounds, and everything beyond the last
+    late      bigint[] NOT NULL, -- a histogram of start delays: 14 upper bounds, and a bucket for everything longer
     PRIMARY KEY (span, tenant, type, at)
 ) WITH (fillfactor = 60); -- each row is updated many times: its next version should fit on the same page
 
@@ -797,17 +799,17 @@ CREATE TABLE carillon.activity (
 CREATE INDEX activity_minutes ON carillon.activity (at) WHERE span = 1;
 CREATE INDEX activity_hours ON carillon.activity (at) WHERE span = 60;
 
--- One row per lane and day with waiting tasks: their number, whenever they are due. Only the leader writes it.
+-- One row per lane and day with waiting tasks: their number, including those due later. Only the leader writes it.
 CREATE TABLE carillon.waiting (
-    lane  int NOT NULL,
-    partition  date NOT NULL,
-    tasks bigint NOT NULL,
+    lane      int NOT NULL,
+    partition date NOT NULL,
+    tasks     bigint NOT NULL,
     PRIMARY KEY (lane, partition)
 );
 
 CREATE INDEX waiting_partition ON carillon.waiting (partition);
 
--- One row: every day that has changed was counted after begun_at.
+-- One row: the counts in waiting are no older than begun_at.
 CREATE TABLE carillon.census (
     only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
     begun_at timestamptz
@@ -815,8 +817,8 @@ CREATE TABLE carillon.census (
 
 INSERT INTO carillon.census DEFAULT VALUES;
 
--- One row per tenant that a client watches on some node; it lapses at until unless it is renewed. This and event need
--- not survive a crash, so they are unlogged.
+-- One row per tenant that a client watches on some node. The row expires at until unless it is renewed. This table and
+-- event need not survive a crash, so they are unlogged.
 CREATE UNLOGGED TABLE carillon.watch (
     tenant int PRIMARY KEY,
     until  timestamptz NOT NULL
@@ -824,7 +826,7 @@ CREATE UNLOGGED TABLE carillon.watch (
 
 -- One row per change of a watched tenant's tasks, kept for half a minute.
 CREATE UNLOGGED TABLE carillon.event (
-    written_at timestamptz NOT NULL DEFAULT clock_timestamp(), -- after a crash ids start again, time does not
+    written_at timestamptz NOT NULL DEFAULT clock_timestamp(), -- ids restart after a crash, times do not
     id         bigint GENERATED ALWAYS AS IDENTITY,
     tenant     int NOT NULL,
     at         timestamptz NOT NULL,

@@ -89,12 +89,12 @@ END
 $$;
 
 -- Counts characters as the API does: in UTF-16.
-CREATE FUNCTION carillon.refuse_bad_text(field text, value text, most int) RETURNS void LANGUAGE plpgsql
+CREATE FUNCTION carillon.refuse_bad_text(field text, value text, max_length int) RETURNS void LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-    IF char_length(value) + regexp_count(value, '[\U00010000-\U0010FFFF]') > most THEN
-        RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = format('%s may have %s characters', field, most);
+    IF char_length(value) + regexp_count(value, '[\U00010000-\U0010FFFF]') > max_length THEN
+        RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = format('%s may have %s characters', field, max_length);
     END IF;
     IF value ~ '[\u0001-\u001F\u007F-\u009F]' THEN
         RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = format('%s must not have control characters', field);
@@ -155,7 +155,7 @@ DECLARE
     of_tenant int;
     now_has   record;
 BEGIN
-    FOR of_tenant IN SELECT DISTINCT m.tenant FROM made m LOOP
+    FOR of_tenant IN SELECT DISTINCT m.tenant FROM added m LOOP
         IF EXISTS (SELECT
                    FROM pg_locks l
                    WHERE l.pid = pg_backend_pid()
@@ -163,10 +163,10 @@ BEGIN
                      AND l.mode = 'ExclusiveLock'
                      AND l.classid::bigint = 1667329280 + of_tenant
                      AND l.objsubid = 1) THEN
-            SELECT u.used, u.most INTO now_has FROM carillon.tenant_usage(of_tenant, TG_ARGV[0], false) u;
-            IF now_has.used > now_has.most THEN
+            SELECT u.used, u.max_allowed INTO now_has FROM carillon.tenant_usage(of_tenant, TG_ARGV[0], false) u;
+            IF now_has.used > now_has.max_allowed THEN
                 RAISE EXCEPTION USING ERRCODE = '54000',
-                    MESSAGE = format('the tenant may have %s %s', now_has.most, TG_ARGV[0]),
+                    MESSAGE = format('the tenant may have %s %s', now_has.max_allowed, TG_ARGV[0]),
                     HINT = 'Use a type and priority that exists, or have the limit raised: PUT /v1/tenants/{name}.';
             END IF;
         END IF;
@@ -175,9 +175,9 @@ BEGIN
 END
 $$;
 
-CREATE TRIGGER refuse_too_many AFTER INSERT ON carillon.task_type REFERENCING NEW TABLE AS made
+CREATE TRIGGER refuse_too_many AFTER INSERT ON carillon.task_type REFERENCING NEW TABLE AS added
     FOR EACH STATEMENT EXECUTE FUNCTION carillon.refuse_too_many('types');
-CREATE TRIGGER refuse_too_many AFTER INSERT ON carillon.lane REFERENCING NEW TABLE AS made
+CREATE TRIGGER refuse_too_many AFTER INSERT ON carillon.lane REFERENCING NEW TABLE AS added
     FOR EACH STATEMENT EXECUTE FUNCTION carillon.refuse_too_many('lanes');
 
 --------------------------------------------------------------------------------------------------------------------
@@ -185,7 +185,7 @@ CREATE TRIGGER refuse_too_many AFTER INSERT ON carillon.lane REFERENCING NEW TAB
 --------------------------------------------------------------------------------------------------------------------
 
 -- Creates the first lane of a type and priority, and the type, in the caller's transaction.
-CREATE FUNCTION carillon.make_lane(of_tenant int, of_type text, of_priority int) RETURNS int LANGUAGE plpgsql
+CREATE FUNCTION carillon.create_lane(of_tenant int, of_type text, of_priority int) RETURNS int LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
@@ -195,14 +195,14 @@ BEGIN
     IF (SELECT count(*)
         FROM carillon.catalog_change c
         WHERE c.xact_id = pg_current_xact_id()
-          AND c.made_at >= transaction_timestamp()) >= 1000 THEN
+          AND c.created_at >= transaction_timestamp()) >= 1000 THEN
         RAISE EXCEPTION USING ERRCODE = '54000',
             MESSAGE = 'one transaction may use 1000 new types and priorities',
             HINT = 'Commit in between.';
     END IF;
     INSERT INTO carillon.catalog_change DEFAULT VALUES; -- before the catalog changes: see catalog_changed
     IF NOT EXISTS (SELECT FROM carillon.task_type t WHERE t.tenant = of_tenant AND t.name = of_type) THEN
-        PERFORM pg_advisory_xact_lock(carillon.making(of_tenant, of_type));
+        PERFORM pg_advisory_xact_lock(carillon.creation_lock(of_tenant, of_type));
         INSERT INTO carillon.task_type (tenant, name)
         VALUES (of_tenant, of_type)
         ON CONFLICT DO NOTHING;
@@ -218,7 +218,7 @@ BEGIN
         ORDER BY l.slice
         LIMIT 1;
         EXIT WHEN lane IS NOT NULL;
-        PERFORM pg_advisory_xact_lock(carillon.making(of_tenant, of_type, of_priority, 0, 'TYPE'));
+        PERFORM pg_advisory_xact_lock(carillon.creation_lock(of_tenant, of_type, of_priority, 0, 'TYPE'));
         INSERT INTO carillon.lane (tenant, type, priority, slice, route)
         VALUES (of_tenant, of_type, of_priority, 0, 'TYPE')
         ON CONFLICT DO NOTHING; -- the second try finds the lane of another transaction
@@ -229,7 +229,7 @@ $$;
 
 -- The waiting and running tasks of a type and key, latest first. A query over the partitions of all days would keep a
 -- lock on each of them until the caller's transaction ends, so it runs in a subtransaction that is rolled back.
-CREATE FUNCTION carillon.live_tasks(of_tenant int, of_type text, of_key text, most int,
+CREATE FUNCTION carillon.live_tasks(of_tenant int, of_type text, of_key text, max_tasks int,
                                     OUT ids uuid[], OUT partitions date[], OUT states carillon.task_state[])
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -250,7 +250,7 @@ BEGIN
         )
         SELECT array_agg(f.id), array_agg(f.partition), array_agg(f.state)
         INTO ids, partitions, states
-        FROM (SELECT * FROM live ORDER BY live.id DESC LIMIT most) f;
+        FROM (SELECT * FROM live ORDER BY live.id DESC LIMIT max_tasks) f;
         RAISE SQLSTATE 'CT002';
     EXCEPTION WHEN SQLSTATE 'CT002' THEN
         NULL; -- variables keep what was found
@@ -401,7 +401,7 @@ BEGIN
     ORDER BY l.slice = wanted DESC, l.slice
     LIMIT 1;
     IF lane IS NULL OR settings.priority IS NULL THEN
-        lane := carillon.make_lane(caller.tenant, enqueue.type, coalesce(enqueue.priority, settings.priority, 5));
+        lane := carillon.create_lane(caller.tenant, enqueue.type, coalesce(enqueue.priority, settings.priority, 5));
     END IF;
 
     -- Only nodes create partitions, because that takes locks. If the day has none yet, those that it shares with other
@@ -481,11 +481,13 @@ BEGIN
             EXECUTE format(
                 'WITH cancelled AS ('
                 '    UPDATE carillon.%1$I t'
-                '    SET state = ''CANCELLED'', ready_at = NULL, finished_at = clock_timestamp(), version = t.version + 1'
+                '    SET state = ''CANCELLED'', ready_at = NULL, finished_at = clock_timestamp(),'
+                '        version = t.version + 1'
                 '    WHERE t.tenant = $1 AND t.id = ANY ($2)'
                 '    RETURNING t.tenant, t.id, t.partition, t.fence)'
                 ' INSERT INTO carillon.%2$I (tenant, task, partition, at, from_state, to_state, fence, who)'
-                ' SELECT tenant, id, partition, clock_timestamp(), ''PENDING'', ''CANCELLED'', fence, $3 FROM cancelled',
+                ' SELECT tenant, id, partition, clock_timestamp(), ''PENDING'', ''CANCELLED'', fence, $3'
+                ' FROM cancelled',
                 'task_' || suffix, 'transition_' || suffix)
             USING of_tenant, waits, by;
             cancelled := cardinality(waits);
@@ -517,7 +519,9 @@ BEGIN
     IF cancel.key IS NULL THEN
         RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = 'say which tasks: key is missing';
     END IF;
-    SELECT l.ids, l.partitions, l.states INTO found FROM carillon.live_tasks(caller.tenant, cancel.type, cancel.key, 10000) l;
+    SELECT l.ids, l.partitions, l.states
+    INTO found
+    FROM carillon.live_tasks(caller.tenant, cancel.type, cancel.key, 10000) l;
     FOR one IN
         SELECT f.partition,
                coalesce(array_agg(f.id) FILTER (WHERE f.state = 'PENDING'), '{}') AS waiting,

@@ -95,7 +95,7 @@ class SqlGrantsTest {
           "SELECT carillon.grant_enqueue(current_user, 'bank')",
           "SELECT carillon.revoke_enqueue(current_user)",
           "SELECT carillon.create_partition('2030-01-01')",
-          "SELECT carillon.make_lane(1, 'x', 5)",
+          "SELECT carillon.create_lane(1, 'x', 5)",
           "SELECT carillon.live_tasks(1, 'x', 'k', 1)",
           "SELECT carillon.cancel_waiting(1, '2030-01-01', '{}', 'me')",
           "SELECT carillon.sql_caller('bank', 'mail')",

@@ -153,7 +153,7 @@ class SqlTransactionsTest {
     long before = catalogVersion();
 
     user.sql(
-        "INSERT INTO carillon.catalog_change (made_at, xact_id)"
+        "INSERT INTO carillon.catalog_change (created_at, xact_id)"
             + " VALUES (now() - interval '1 hour', pg_current_xact_id())");
     user.sql("UPDATE carillon.tenant SET weight = 2");
     user.commit();

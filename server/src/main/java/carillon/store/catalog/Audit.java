@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
 /** The audit log: changes by people and programs, written in the transaction of the change. */
 public final class Audit {
 
-  /** How many records a page scans before it ends early. */
+  /** Records that a page scans at most if there is a filter by action. */
   private static final int PAGE_REACH = 10_000;
 
   private final Db db;

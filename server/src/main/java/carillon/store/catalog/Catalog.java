@@ -206,13 +206,13 @@ public final class Catalog {
   private static final String MAY_CREATE_TYPE =
       """
       /* Catalog.mayCreateType */
-      SELECT pg_try_advisory_xact_lock_shared(carillon.making(?, ?)) AS free
+      SELECT pg_try_advisory_xact_lock_shared(carillon.creation_lock(?, ?)) AS free
       """;
 
   private static final String MAY_CREATE_LANE =
       """
       /* Catalog.mayCreateLane */
-      SELECT pg_try_advisory_xact_lock_shared(carillon.making(?, ?, ?, ?, ?)) AS free
+      SELECT pg_try_advisory_xact_lock_shared(carillon.creation_lock(?, ?, ?, ?, ?)) AS free
       """;
 
   /**

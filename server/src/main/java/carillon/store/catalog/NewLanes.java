@@ -57,7 +57,7 @@ final class NewLanes {
       /* NewLanes.freeTypes */
       SELECT n.name
       FROM unnest(?::text[]) AS n (name)
-      WHERE pg_try_advisory_xact_lock_shared(carillon.making(?, n.name))
+      WHERE pg_try_advisory_xact_lock_shared(carillon.creation_lock(?, n.name))
       """;
 
   private static final String ADD_TYPES =
@@ -87,7 +87,7 @@ final class NewLanes {
       SELECT n.index
       FROM unnest(?::text[], ?::int[], ?::int[], ?::text[]) WITH ORDINALITY
            AS n (type, priority, slice, route, index)
-      WHERE pg_try_advisory_xact_lock_shared(carillon.making(?, n.type, n.priority, n.slice, n.route))
+      WHERE pg_try_advisory_xact_lock_shared(carillon.creation_lock(?, n.type, n.priority, n.slice, n.route))
       """;
 
   private static final String ADD_LANES =

@@ -6,10 +6,10 @@ import carillon.model.task.AlertSetting;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One user of the installation, isolated from all others.
+ * A team or customer that shares the installation, isolated from all others.
  *
  * @param publish null means not set
- * @param limits its own, where it has any
+ * @param limits the limits set for this tenant; the installation's apply to the rest
  */
 public record Tenant(
     TenantId id,

@@ -102,13 +102,16 @@ public final class TenantLimits {
   private static final String USAGE =
       """
       /* TenantLimits.usage */
-      SELECT used, most
+      SELECT used, max_allowed
       FROM carillon.tenant_usage(?, ?, true)
       """;
 
   static Used usage(Tx tx, TenantId tenant, TenantLimit limit) {
     return tx.query(
-            USAGE, row -> new Used(row.getInt("used"), row.getInt("most")), tenant, limit.label())
+            USAGE,
+            row -> new Used(row.getInt("used"), row.getInt("max_allowed")),
+            tenant,
+            limit.label())
         .getFirst();
   }
 
@@ -138,7 +141,7 @@ public final class TenantLimits {
       """
       /* TenantLimits.all */
       SELECT t.id, t.max_types, t.max_lanes, t.max_schedules, t.max_keys,
-             l.types AS most_types, l.lanes AS most_lanes, l.schedules AS most_schedules, l.keys AS most_keys,
+             l.types AS default_types, l.lanes AS default_lanes, l.schedules AS default_schedules, l.keys AS default_keys,
              (SELECT count(*)
               FROM carillon.task_type y
               WHERE y.tenant = t.id
@@ -175,7 +178,8 @@ public final class TenantLimits {
       usage.put(
           limit,
           new Used(
-              row.getInt(limit.label()), max == null ? row.getInt("most_" + limit.label()) : max));
+              row.getInt(limit.label()),
+              max == null ? row.getInt("default_" + limit.label()) : max));
     }
     return new OfTenant(new TenantId(row.getInt("id")), usage);
   }
