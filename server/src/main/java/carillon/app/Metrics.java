@@ -58,7 +58,7 @@ final class Metrics implements Consumer<EngineEvent> {
       counter("archive.failures", "archive files that could not be written");
   private final Counter fired = counter("fires", "scheduled tasks created by this node");
   private final Counter firesMissed =
-      counter("fires.missed", "scheduled times that were not planned when they were due");
+      counter("fires.missed", "scheduled times that were planned more than 60 s late");
   private final Map<String, Counter> deliveries = new HashMap<>();
 
   /** The registry refers to these weakly, and a counter without its source no longer counts. */

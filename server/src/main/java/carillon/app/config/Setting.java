@@ -89,9 +89,13 @@ public enum Setting {
       "N",
       "dead-letter a task after it crashed this many nodes (minimum 2)"),
   ALERT_URL("alert-url", null, "URL", "webhook for dead-letter alerts; tenants can set their own"),
-  ALERT_DEATHS("alert-deaths", "10", "N", "failures of one kind that trigger an alert"),
+  ALERT_DEATHS("alert-deaths", "10", "N", "dead letters of one kind that trigger an alert"),
   ALERT_WITHIN("alert-within", "5m", "DURATION", "time window for --alert-deaths"),
-  POOL_SIZE("pool-size", "14", "N", "database connections for API and engine (a node uses 7 more)"),
+  POOL_SIZE(
+      "pool-size",
+      "14",
+      "N",
+      "database connections for API and engine (a node uses 7 more, plus 1 per broker cluster)"),
   MAX_TYPES("max-types", "1000", "N", "maximum task types per tenant"),
   MAX_LANES(
       "max-lanes",
@@ -100,11 +104,14 @@ public enum Setting {
       "maximum lanes per tenant: one for each type, priority, slice and kind of target"),
   MAX_SCHEDULES("max-schedules", "10000", "N", "maximum schedules per tenant"),
   MAX_KEYS(
-      "max-keys", "1000", "N", "maximum API keys per tenant, without revoked and expired ones"),
+      "max-keys",
+      "1000",
+      "N",
+      "maximum API keys per tenant, not counting revoked and expired ones"),
   LOG_FORMAT("log-format", "text", "text|json", "log format"),
   LOG_LEVEL("log-level", "info", "LEVEL", "log level: error, warn, info, debug or trace");
 
-  /** For a value in a file, so that a secret is in no process list and no image. */
+  /** For a value in a file, so that a secret appears in no process list and no image. */
   static final String FILE_SUFFIX = "-file";
 
   final String key;

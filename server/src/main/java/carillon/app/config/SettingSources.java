@@ -120,7 +120,7 @@ final class SettingSources {
         return yaml.createObjectNode();
       }
       if (!root.isObject()) {
-        throw new CommandFailed(file + ": must be a list of \"key: value\" lines");
+        throw new CommandFailed(file + ": must contain \"key: value\" lines");
       }
       return root;
     } catch (IOException e) {
@@ -142,7 +142,7 @@ final class SettingSources {
     }
     if (value.isNull() || !value.isValueNode()) {
       throw new CommandFailed(
-          file.getFileName() + ": " + key + " must have one value, or a list of them");
+          file.getFileName() + ": " + key + " must be a single value or a list of values");
     }
     return value.asString();
   }

@@ -80,7 +80,7 @@ public final class TaskCommands {
             text(
                 "--concurrency-key KEY",
                 "concurrencyKey",
-                "run at most one task with this key at a time"),
+                "run at most one task of this type with this concurrency key at a time"),
             pairs("--metadata", "metadata", "metadata, searchable; repeatable"),
             text("--on-complete URL", "onComplete.http.url", "URL to call on completion"),
             text("--on-dead URL", "onDead.http.url", "URL to call when it is dead-lettered"),
