@@ -1,6 +1,6 @@
-# What one does with Carillon. Everything else is behind ./carillon --help.
+# The common tasks of working on Carillon. Everything else is behind ./carillon --help.
 
-# What the program and its tools are made of. The Spring Boot starter, the examples and the browser's tests are not.
+# The modules of the program and its tools. The Spring Boot starter, the examples and the browser's tests are not.
 modules := client server bench chaos
 sources := $(shell find pom.xml $(modules:=/pom.xml) $(modules:=/src/main) 2>/dev/null)
 built := server/target/.built
@@ -41,13 +41,13 @@ endif
 quick: ## run the fast tests of the client and the server, under 3 minutes
 	@tools/test --quick
 
-bench: build ## measure everything beside the peers, 25 minutes, 35 on a slow machine; results in bench/results; see bench/README.md
+bench: build ## run all benchmarks with the other schedulers, 25 minutes, 35 on a slow machine; results in bench/results; see bench/README.md
 	@exec bench/run
 
 bench-quick: build ## less of everything, of the peers only a drain of db-scheduler, 3 minutes; results in bench/target/results
 	@exec bench/run --quick
 
-chaos: build ## break a cluster in every way we know and judge what came of it, under 10 minutes; results in chaos/results
+chaos: build ## inject faults into a cluster and check every guarantee, under 10 minutes; results in chaos/results
 	@exec chaos/run
 
 examples: build ## build the examples and the Spring Boot starter; examples/README.md says how to run each
