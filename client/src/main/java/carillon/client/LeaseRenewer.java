@@ -20,7 +20,7 @@ final class LeaseRenewer {
   private static final String PATH = "/v1/work/renew";
   private static final int BATCH_TASKS = 1_000;
 
-  /** The server reads 1 MiB. */
+  /** Keeps a batch below the server's body limit of 1 MiB: one char is at most three bytes. */
   private static final int BATCH_CHARS = 256 << 10;
 
   private static final Duration MIN_TICK = Duration.ofMillis(20);
@@ -30,7 +30,7 @@ final class LeaseRenewer {
   /** A lease to renew, with the progress to report. */
   private record Due(HeldTask held, ObjectNode json, @Nullable String progress) {}
 
-  /** Receives what renewals reveal about tasks. */
+  /** Notified of the cancels and lost leases that renewals report. */
   interface Observer {
 
     /** A cancel was requested. */
@@ -92,7 +92,7 @@ final class LeaseRenewer {
     }
   }
 
-  /** If any lease must be renewed, includes those that are due soon. */
+  /** Once one lease is due, also renews those that are due soon. */
   private void renewDue(long now) {
     if (tasks.get().stream().noneMatch(held -> held.isToRenew(now))) {
       return;

@@ -14,7 +14,7 @@ final class LoggingListener implements WorkerListener {
 
   @Override
   public void stale(ClaimedTask task) {
-    log.log(Level.WARNING, task + " was claimed by another worker; its result was dropped");
+    log.log(Level.WARNING, task + " was claimed again; its result was dropped");
   }
 
   @Override

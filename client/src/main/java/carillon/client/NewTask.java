@@ -82,12 +82,15 @@ public final class NewTask {
     return without("expiresAt").with("ttl", ttl.toString());
   }
 
-  /** Runs at most one task with this key at a time. */
+  /** Runs at most one task of this type and concurrency key at a time. */
   public NewTask concurrencyKey(String key) {
     return with("concurrencyKey", key);
   }
 
-  /** Returns the existing task of this type and key within this time instead of creating one. */
+  /**
+   * Makes the task unique: if one with this type and key was created within this time, the server
+   * returns that one.
+   */
   public NewTask uniqueFor(Duration span) {
     return with("unique", Map.of("for", span.toString()));
   }

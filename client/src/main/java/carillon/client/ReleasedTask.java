@@ -1,6 +1,9 @@
 package carillon.client;
 
-/** Releases the task without counting the attempt. See {@link TaskContext#release}. */
+/**
+ * Thrown by a handler to release the task without counting the attempt. See {@link
+ * TaskContext#release}.
+ */
 final class ReleasedTask extends RuntimeException {
 
   private static final long serialVersionUID = 1;

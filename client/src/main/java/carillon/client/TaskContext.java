@@ -63,7 +63,7 @@ public interface TaskContext {
   boolean isCancelled();
 
   /**
-   * Runs the action on another thread when a cancel becomes known, or immediately if it is.
+   * Runs the action on another thread when a cancel is requested, or immediately if it already was.
    *
    * <p>A handler that stops because of it throws {@link #release}; the task is then CANCELLED.
    */

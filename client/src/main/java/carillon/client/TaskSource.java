@@ -35,7 +35,10 @@ public interface TaskSource extends AutoCloseable {
     DONE,
     /** The task has no token and its handler threw. */
     FAILED,
-    /** The handler did not run or was stopped. With a token, the server knows or soon will. */
+    /**
+     * The handler did not run or was stopped. If the task has a token, this is reported to the
+     * server.
+     */
     RELEASED,
     /** The lease expired: Carillon delivers the task again. */
     STALE

@@ -40,7 +40,7 @@ public interface WorkerListener {
   /** The task was claimed again, so its report was dropped. */
   default void stale(ClaimedTask task) {}
 
-  /** A cancel of a held task became known. */
+  /** A cancel was requested for a task that this worker holds. */
   default void cancelled(ClaimedTask task) {}
 
   /** A call to the server or broker failed; it will be retried. */

@@ -65,7 +65,7 @@ final class Claimer {
   record Workload(Lanes lanes, Seats seats, TaskStarter starter) {}
 
   /**
-   * What a claimer calls.
+   * Callbacks of a claimer.
    *
    * @param onProgress a part of a long pass is done
    */

@@ -43,10 +43,10 @@ final class Completer {
   private final List<Attempted> batch = new ArrayList<>();
 
   /**
-   * What the completer calls.
+   * Callbacks of the completer.
    *
    * @param onAdded there is something to save
-   * @param onSaved these attempts need no more saving, perhaps because they cannot be saved
+   * @param onSaved these attempts were saved, or were dropped because they cannot be saved
    * @param onProgress a part of a long pass is done
    */
   record Hooks(
@@ -81,8 +81,8 @@ final class Completer {
   }
 
   /**
-   * A consumer has the task now and reports how it ended: nothing is saved. The row of its claim
-   * stays, for the report or for the reaper.
+   * Hands a task over to a broker's consumer, which reports the outcome. Saves nothing. The row of
+   * its claim stays, for the report or for the reaper.
    */
   void handOver(ClaimedTask task) {
     UUID id = task.lease().claim();

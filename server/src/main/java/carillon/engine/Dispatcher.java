@@ -50,7 +50,8 @@ final class Dispatcher {
   }
 
   /**
-   * Starts an attempt for each; every one of them ends at the completer.
+   * Starts an attempt for each HTTP task, completes {@code discard} tasks and releases the others.
+   * Every task ends at the completer.
    *
    * @param node the id under which they were claimed
    */

@@ -49,7 +49,7 @@ public final class Listener {
             memory.signals().scheduleHinted());
   }
 
-  /** The loop that listens. It opens a lost connection again after a while. */
+  /** The loop that listens. It reconnects after a failure. */
   public Loop loop(Consumer<String> onFailure) {
     return new Loop("listener", this::listenOnce, onFailure);
   }

@@ -91,8 +91,8 @@ final class OpenClaims {
   }
 
   /**
-   * Forgets a claim whose tasks could not be started, and gives back its seats. Its tasks that were
-   * started all the same end like any other, without a seat.
+   * Forgets a claim whose tasks could not be started, and gives back its seats. Tasks that did
+   * start end as usual, but hold no seat.
    */
   void abandon(UUID claim) {
     Claim left;

@@ -50,7 +50,7 @@ final class Publishing implements TaskStarter {
     return publisher.isReachable() && !publisher.isFull();
   }
 
-  /** Lanes of one type share the room of its queue. */
+  /** Lanes of one type share the remaining capacity of its queue. */
   @Override
   public LaneLimit limitForPass() {
     Map<Target, Integer> room = new HashMap<>();

@@ -6,9 +6,9 @@ import java.time.ZoneOffset;
 import java.time.format.DateTimeFormatter;
 
 /**
- * The UTC day in which a task was due when it was created, or the first of the days that share a
- * partition with it because they were far ahead then ({@link carillon.model.task.DayRange}). One
- * partition is one partition of every per-task table.
+ * Names one partition of every per-task table: the UTC day on which its tasks were due when they
+ * were created. Days far ahead share the partition of the first of them ({@link
+ * carillon.model.task.DayRange}).
  */
 public record Partition(LocalDate day) implements Comparable<Partition> {
 
@@ -22,7 +22,7 @@ public record Partition(LocalDate day) implements Comparable<Partition> {
     return new Partition(day.plusDays(1));
   }
 
-  /** What the names of this partition's tables end in. */
+  /** The suffix of the names of this partition's tables. */
   public String suffix() {
     return SUFFIX.format(day);
   }

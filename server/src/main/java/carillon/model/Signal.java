@@ -4,8 +4,8 @@ import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 
 /**
- * Tells its listeners that something has changed. It carries no data: they read the state again. A
- * lost signal costs at most a second, because every loop also runs on a timer.
+ * Notifies its listeners of a change. It carries no data: they read the state again. A lost signal
+ * costs at most a second, because every loop also runs on a timer.
  */
 public final class Signal {
 

@@ -24,7 +24,10 @@ public final class Percentiles {
     return ofMillis(Arrays.stream(nanos).mapToDouble(n -> n / 1e6).toArray());
   }
 
-  /** The smallest value that at least the given percentage of all values do not exceed. */
+  /**
+   * The smallest value such that at least {@code percent} percent of all values are less than or
+   * equal to it.
+   */
   public double at(double percent) {
     int rank = (int) Math.ceil(percent / 100 * sorted.length);
     return sorted[Math.clamp(rank - 1, 0, sorted.length - 1)];

@@ -29,7 +29,7 @@ public final class QueueSpec {
     this.bindings = bindings;
   }
 
-  /** A replicated queue, which survives the loss of a broker. Has no priorities. */
+  /** A replicated queue, which survives the loss of a broker. Does not support priorities. */
   public static QueueSpec quorum(String name) {
     return new QueueSpec(name, Map.of("x-queue-type", "quorum"), List.of());
   }
@@ -40,8 +40,8 @@ public final class QueueSpec {
   }
 
   /**
-   * Sets the destination of messages that are not from Carillon, or without a token whose handler
-   * threw.
+   * Sets where RabbitMQ sends messages that are not from Carillon, and tasks without a token whose
+   * handler threw.
    *
    * @param exchange "" for the default exchange; the routing key is then a queue name
    */

@@ -12,9 +12,9 @@ import java.util.Optional;
 import java.util.UUID;
 
 /**
- * The batches of an outbox. Each row has a place in its batch. The lock on the row in place 1 is
- * the lock on the batch. The sender in that row is set before the first call: without one, the
- * batch was never sent.
+ * The batches of an outbox. The first row of a batch (place 1) stands for the batch: locking it
+ * locks the batch, and its {@code sender} is set before the first call. Without a sender, the batch
+ * was never sent.
  */
 final class OutboxBatches {
 
@@ -140,7 +140,7 @@ final class OutboxBatches {
         AND place = 1
       """;
 
-  /** Marks a batch as never stored. */
+  /** Marks a batch as never sent, because the server did not store it. */
   void unsent(Connection connection, UUID batch) throws SQLException {
     try (PreparedStatement statement = connection.prepareStatement(table.sql(UNSENT))) {
       statement.setObject(1, batch);

@@ -70,7 +70,7 @@ public final class KafkaPublisher implements Publisher {
 
   private boolean closed;
 
-  /** Of all tasks that have not ended. */
+  /** The size of all tasks that have not ended. */
   private final AtomicLong heldBytes = new AtomicLong();
 
   private KafkaPublisher(KafkaCluster cluster, InstantSource clock) {

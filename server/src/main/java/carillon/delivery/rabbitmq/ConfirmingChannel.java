@@ -109,7 +109,10 @@ final class ConfirmingChannel {
     }
   }
 
-  /** While it waits, the next message stays in the queue, where it can time out. */
+  /**
+   * Waits for the window first: until then the next message stays in the queue, where it can time
+   * out.
+   */
   private void writeNext() throws InterruptedException {
     window.acquire();
     boolean isSent = false;
@@ -133,7 +136,7 @@ final class ConfirmingChannel {
     }
   }
 
-  /** Whether the message was added to the unconfirmed ones. */
+  /** Sends the message. Returns whether it now waits for a confirm. */
   private boolean send(Publication next) {
     Instant now = clock.instant();
     if (next.isLapsed(now)) {
@@ -166,7 +169,8 @@ final class ConfirmingChannel {
         endAll(how);
       }
     } catch (RuntimeException e) {
-      // Not written, but counted: from here on, confirms would be matched to the wrong messages.
+      // The sequence number was used but nothing was written, so later confirms would match the
+      // wrong messages.
       log.warn("cannot encode message task={}", next.task.id(), e);
       next.end(Publication.refused(NO_MESSAGE));
       abort();
@@ -253,7 +257,7 @@ final class ConfirmingChannel {
     return timedOut;
   }
 
-  /** Ends every message, also those added later. Only the first call decides with which result. */
+  /** Ends every message, including later ones, with the result of the first call. */
   void close(Function<Publication, DeliveryResult> how) {
     ending.compareAndSet(null, how);
     Function<Publication, DeliveryResult> decided = ending.get();

@@ -238,7 +238,7 @@ final class CronPlanner {
                     each.schedule(),
                     each.times()));
     if (missed.size() > MAX_LOGGED) {
-      log.warn("missed fires of further schedules schedules={}", missed.size() - MAX_LOGGED);
+      log.warn("missed fires of other schedules schedules={}", missed.size() - MAX_LOGGED);
     }
     missed.forEach(events);
   }

@@ -135,7 +135,7 @@ public final class Reaper {
 
   private static void logLost(String node, Lost lost) {
     log.info(
-        "recovered tasks from dead node node={} tasks={} suspects={} poisoned={}",
+        "reclaimed tasks from crashed node node={} tasks={} suspects={} poisoned={}",
         node,
         lost.tasks(),
         lost.suspects(),

@@ -70,7 +70,10 @@ public sealed interface Target {
     /** Null means no limit. */
     @Nullable DepthLimit depth();
 
-    /** What grants name: the topic, the exchange, or with the default exchange the queue. */
+    /**
+     * The destination that grants are checked against: the topic or exchange, or the queue if the
+     * exchange is the default one.
+     */
     String place();
   }
 

@@ -1,6 +1,6 @@
 package carillon.model.task;
 
-/** Which alerts about growing dead letters are sent for a tenant. */
+/** Which dead-letter alerts a tenant gets. */
 public sealed interface AlertSetting {
 
   /** The installation's rule applies, and its operators receive the alerts. */

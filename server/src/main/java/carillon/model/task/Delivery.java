@@ -3,7 +3,7 @@ package carillon.model.task;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The result of one delivery.
+ * A delivery result, with the request that was sent.
  *
  * @param request the request that was sent, as written by {@link
  *     carillon.model.target.SentRequest}; null if nothing was sent

@@ -36,12 +36,12 @@ public final class Tx {
     this.transitions = transitions;
   }
 
-  /** Where every statement is committed by itself. */
+  /** A transaction in autocommit mode: every statement is committed by itself. */
   static Tx alone(Connection connection, Transitions transitions) {
     return new Tx(connection, true, transitions);
   }
 
-  /** Makes a value of one row. */
+  /** Maps a row to a value. */
   public interface Row<T> {
     T of(ResultSet row) throws SQLException;
   }
@@ -158,7 +158,7 @@ public final class Tx {
         return copied.end();
       } finally {
         if (copy.isActive()) {
-          copy.cancelCopy(); // or the connection could not even be rolled back
+          copy.cancelCopy(); // otherwise the connection cannot be rolled back
         }
       }
     } catch (SQLException e) {
@@ -168,8 +168,8 @@ public final class Tx {
   }
 
   /**
-   * The driver does so itself for other statements, but not for COPY: a late response would be
-   * taken for that of the next statement.
+   * Closes a connection that was lost. The driver does this for other statements but not for COPY,
+   * and a late response would be taken for the response to the next statement.
    */
   private void closeIfLost(SQLException e) {
     if (e.getSQLState() != null && e.getSQLState().startsWith("08")) {

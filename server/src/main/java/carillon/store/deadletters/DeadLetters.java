@@ -54,8 +54,8 @@ public final class DeadLetters {
    */
   public record Letter(TaskView task, Instant diedAt, String group) {}
 
-  // OFFSET 0 fences off each lookup: with outdated statistics a join may read all tasks of the
-  // tenant.
+  // OFFSET 0 keeps the planner from merging the lookups into a join, which with outdated statistics
+  // may read all tasks of the tenant.
   static final String SHOW =
       """
       /* DeadLetters.show */
@@ -144,7 +144,7 @@ public final class DeadLetters {
 
   private record Batch(int purged, @Nullable Position next) {}
 
-  // Waits for a redrive by hand in progress; its task is then no longer DEAD.
+  // Waits for a concurrent single redrive to commit. Its task is then no longer DEAD and stays.
   private static final String PURGE_TASKS =
       """
       /* DeadLetters.purgeTasks */
@@ -179,7 +179,7 @@ public final class DeadLetters {
       """;
 
   /**
-   * Deletes the letters that match with their tasks, oldest first, one transaction after the other
+   * Deletes the matching letters and their tasks, oldest first, in one transaction after another
    * until the timeout.
    */
   public Purged purge(TenantId tenant, DeadLetterFilter filter, Duration timeout, String who) {

@@ -69,7 +69,7 @@ final class RedriveSteps {
       """
       /* RedriveSteps.note */
       WITH letter AS MATERIALIZED (
-          -- No join: the planner would compare all with all instead of sorting by id.
+          -- No join: the planner would choose a nested loop over all pairs instead of sorting by id.
           SELECT t.*,
                  (SELECT d.died_at FROM carillon.dead_letter d WHERE d.tenant = t.tenant AND d.task = t.id) AS died_at,
                  (SELECT d.kept_from FROM carillon.dead_letter d WHERE d.tenant = t.tenant AND d.task = t.id) AS kept_from

@@ -176,7 +176,7 @@ public final class Claims {
       """;
 
   /**
-   * What the row of a lapsed node says.
+   * The state recorded in the row of a lapsed node.
    *
    * @param suspects the suspects that it had started
    */

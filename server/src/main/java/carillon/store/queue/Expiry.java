@@ -92,7 +92,7 @@ public final class Expiry {
 
   /**
    * Expires tasks in all lanes and returns how many. No task expires before it is due, so only open
-   * partitions are read, and most old ones in every tenth pass only.
+   * partitions are read, and most of those before yesterday only in every tenth pass.
    */
   public int expireDue(int limit) {
     List<Partition> open = partitions.openNow(passes.getAndIncrement() % PASSES_PER_FULL_PASS == 0);

@@ -143,9 +143,7 @@ public final class Outcomes {
       FROM done
       """;
 
-  // Of all partitions at once: the groups that the letters count in are then locked in one order,
-  // and
-  // last.
+  // For all partitions at once, so that the groups are locked last and in one order.
   private static final String BURY =
       """
       /* Outcomes.bury */

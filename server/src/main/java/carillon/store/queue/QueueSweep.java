@@ -42,7 +42,7 @@ public final class QueueSweep {
     this.agenda = agenda;
   }
 
-  /** Makes every second sweep a full one, because other nodes send this one no hints. */
+  /** Makes every other sweep a full one, because other nodes send this one no hints. */
   public void sweepWithoutHints() {
     sweepsPerFullSweep = SWEEPS_PER_FULL_SWEEP_WITHOUT_HINTS;
   }

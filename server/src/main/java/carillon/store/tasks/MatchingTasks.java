@@ -142,7 +142,10 @@ final class MatchingTasks {
     return new Search(tenant, CatalogRows.lanes(tx, tenant, filter.type()), filter, after);
   }
 
-  /** How many tasks a cancel would affect: waiting ones, and running ones without a request. */
+  /**
+   * How many tasks a cancel would affect: waiting ones, and running ones whose cancellation was not
+   * requested yet.
+   */
   Tasks.Count countCancellable(Tx tx, TenantId tenant, TaskFilter filter) {
     Search search = search(tx, tenant, filter, Instant.EPOCH);
     Tasks.Count waiting =
@@ -332,8 +335,8 @@ final class MatchingTasks {
   private record Run(int lane, int tasks, Instant first) {}
 
   /**
-   * Makes waiting tasks due now unless they already are, because that would only move them to the
-   * end of their queue.
+   * Makes waiting tasks due now. Tasks that are already due are left alone: they would only move to
+   * the end of their queue.
    */
   BulkResult run(
       Tx tx, TenantId tenant, TaskFilter filter, BulkResult.@Nullable Place from, String who) {

@@ -15,9 +15,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A list of byte records, in memory as far as {@link Room} allows and otherwise in a temporary file
- * in one of its directories. The file has mode 0600 and is unlinked as soon as it is open, so that
- * a crash leaves nothing behind.
+ * A list of byte records. Keeps them in memory while {@link Room} grants it, then writes them to a
+ * temporary file in one of its directories. The file has mode 0600 and is unlinked as soon as it is
+ * open, so that a crash leaves nothing behind.
  */
 public final class SpillBuffer implements AutoCloseable {
 
@@ -34,7 +34,7 @@ public final class SpillBuffer implements AutoCloseable {
   private byte[] filling = new byte[0];
   private int filled;
 
-  /** For each record the index of its segment in the upper half, and its offset in the lower. */
+  /** For each record the index of its segment in the upper 32 bits, and its offset in the lower. */
   private long[] positions = new long[0];
 
   private int size;

@@ -21,9 +21,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Cancels, runs, redrives and edits single tasks. Every change locks the row first, then checks the
- * state and writes under that lock: it waits for a claim in progress, and the next claim waits for
- * it. The lock also keeps the tables of the partition from being dropped, so the statements can
- * name them.
+ * state and writes under that lock: it waits for a claim in progress, and later claims skip the row
+ * until it commits. The lock also keeps the tables of the partition from being dropped, so the
+ * statements can name them.
  */
 final class TaskChanges {
 

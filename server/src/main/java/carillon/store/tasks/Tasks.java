@@ -48,7 +48,10 @@ public final class Tasks {
   /** From this number of rows on, COPY saves more than its two additional round trips cost. */
   private static final int COPIED_FROM = 500;
 
-  /** Rows of at least this size are copied, however few: COPY holds one row, INSERT all of them. */
+  /**
+   * Rows of at least this size are copied, however few: COPY holds one row in memory at a time,
+   * INSERT all of them.
+   */
   private static final int COPIED_FROM_BYTES = 1 << 20;
 
   /** The maximum number of rows per COPY, so that it ends before statement_timeout. */
@@ -453,7 +456,7 @@ public final class Tasks {
         });
   }
 
-  /** The sweep finds tasks that are due later. */
+  /** The sweep finds tasks that are due more than a minute later. */
   private void note(Partition partition, int lane, Instant readyAt) {
     if (readyAt.isBefore(clock.instant().plus(NOTED_AHEAD))) {
       due.note(partition, lane, readyAt);
@@ -488,8 +491,8 @@ public final class Tasks {
       """;
 
   /**
-   * The existing task that makes a unique one superfluous. If there is none, the key becomes the
-   * new task's.
+   * Finds the existing task that a unique task would duplicate. If there is none, the new task
+   * takes over the key.
    */
   private Optional<TaskView> existing(Tx tx, TaskRow row, Duration window) {
     TenantId tenant = row.tenant();
@@ -542,10 +545,10 @@ public final class Tasks {
     return reader.transitions(tenant, task, limit, before);
   }
 
-  /** The latest due time first; {@code before} is the last id of the previous page. */
+  /** Lists tasks, latest due time first; {@code before} is the last id of the previous page. */
   public Page<TaskView, TaskId> list(
       TenantId tenant, TaskFilter filter, int limit, @Nullable TaskId before, boolean withPayload) {
-    // Few tasks share a key, so a filter by key is the faster one.
+    // Few tasks share a key, so the index on the key is faster than going through the claims.
     return filter.state() == TaskState.RUNNING && filter.key() == null
         ? running.list(tenant, filter, limit, before, withPayload)
         : reader.list(tenant, filter, limit, before, withPayload);
