@@ -245,7 +245,7 @@ class SchedulePage extends Page {
   #body(s) {
     if (this.query.has('edit') && api.may('SCHEDULES_CONFIGURE')) {
       const leave = () => setQuery({});
-      return html`<c-schedule-form .schedule=${s} .etag=${this.etag} @saved=${leave} @left=${leave}></c-schedule-form>`;
+      return html`<c-schedule-form .value=${s} .etag=${this.etag} @saved=${leave} @left=${leave}></c-schedule-form>`;
     }
     return html`
       ${this.#calendar(s)}

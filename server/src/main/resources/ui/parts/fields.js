@@ -1,7 +1,7 @@
 // Forms whose fields are named by JSON pointers, so that they map to the body and errors to their fields.
 
 import { html, nothing } from 'lit';
-import { api, Problem } from '../api.js';
+import { Problem } from '../api.js';
 import { localTime, setDuration } from '../format.js';
 import { parseExact } from '../exact-json.js';
 
@@ -197,36 +197,4 @@ export const readForm = (form, wanted) => {
     throw new Problem(422, { title: 'Not saved', detail: 'Fix the highlighted fields.', errors });
   }
   return body;
-};
-
-const exists = async (at) => {
-  try {
-    await api.get(at);
-    return true;
-  } catch (e) {
-    if (e.status === 404) return false;
-    throw e;
-  }
-};
-
-/**
- * Creates or replaces an object from a form. A new one must not replace an existing one: checked first, because the
- * API has no "only if new".
- *
- * @param {object} form
- * @param {string} form.kind what it is called
- * @param {string} form.at its path
- * @param {boolean} form.isNew
- * @param {() => object} form.body read after that check
- * @param {string | null} [form.ifMatch]
- * @returns {Promise<any>} the stored object
- */
-export const putForm = async ({ kind, at, isNew, body, ifMatch }) => {
-  if (isNew && (await exists(at))) {
-    throw Object.assign(new Error(), {
-      title: `A ${kind} with this name already exists`,
-      detail: 'Choose another name, or edit the existing one.',
-    });
-  }
-  return (await api.put(at, body(), { ifMatch })).data;
 };

@@ -1,11 +1,11 @@
 // <c-schedule-form>: creates or edits a schedule, with a preview of its next runs while typing.
 
-import { LitElement, html, nothing } from 'lit';
-import { api, isTransient, path, stale } from '../api.js';
-import { curl } from '../curl.js';
+import { html, nothing } from 'lit';
+import { api, isTransient, path } from '../api.js';
 import { ago, visible } from '../format.js';
-import { problem, toast } from '../parts.js';
-import { field, putForm, readForm } from '../parts/fields.js';
+import { problem } from '../parts.js';
+import { field, readForm } from '../parts/fields.js';
+import { PutForm } from '../parts/put-form.js';
 import { localText } from './fires.js';
 import { policyFields, whenFields } from './schedule-fields.js';
 import { retryFields } from '../types/target.js';
@@ -17,41 +17,30 @@ const RULE = ['cron', 'every', 'timezone', 'dst', 'startAt', 'endAt'];
 
 const PRIORITIES = [['', 'from the type'], ...Array.from({ length: 10 }, (_, i) => [String(i), String(i)])];
 
-/** Dispatches 'saved' with the schedule, or 'left'. */
-class ScheduleForm extends LitElement {
+class ScheduleForm extends PutForm {
   static properties = {
-    /** The schedule to edit, parsed exactly; undefined for a new one. */
-    schedule: { attribute: false },
-    etag: { attribute: false },
+    ...PutForm.properties,
     isEvery: { state: true },
     hasRetry: { state: true },
     preview: { state: true },
     previewError: { state: true },
-    error: { state: true },
-    busy: { state: true },
     types: { state: true },
-    command: { state: true },
   };
 
   #timer = null;
   #abort = null;
 
   constructor() {
-    super();
-    this.schedule = undefined;
-    this.etag = null;
+    super({
+      kind: 'schedule',
+      namePattern: '[A-Za-z0-9_.][A-Za-z0-9_.\\-]*',
+      at: (name) => path`/v1/schedules/${name}`,
+    });
     this.isEvery = false;
     this.hasRetry = false;
     this.preview = null;
     this.previewError = null;
-    this.error = null;
-    this.busy = false;
     this.types = [];
-    this.command = '';
-  }
-
-  createRenderRoot() {
-    return this;
   }
 
   connectedCallback() {
@@ -66,9 +55,9 @@ class ScheduleForm extends LitElement {
   }
 
   willUpdate(changed) {
-    if (!changed.has('schedule') || !this.schedule) return;
-    this.isEvery = this.schedule.every !== null;
-    this.hasRetry = this.schedule.retry !== null;
+    if (!changed.has('value') || !this.value) return;
+    this.isEvery = this.value.every !== null;
+    this.hasRetry = this.value.retry !== null;
   }
 
   firstUpdated() {
@@ -85,12 +74,10 @@ class ScheduleForm extends LitElement {
     this.#timer = setTimeout(() => this.#loadPreview(), PREVIEW_DELAY);
   }
 
-  get #name() {
-    return /** @type {HTMLInputElement} */ (this.#form.elements.namedItem('name')).value;
-  }
-
-  get #form() {
-    return this.querySelector('form');
+  body() {
+    const body = super.body();
+    if ('priority' in body) body.priority = Number(body.priority);
+    return body;
   }
 
   async #loadPreview() {
@@ -98,59 +85,19 @@ class ScheduleForm extends LitElement {
     const abort = new AbortController();
     this.#abort = abort;
     try {
-      const rule = readForm(this.#form, RULE);
+      const rule = readForm(this.form, RULE);
       if (!rule.cron && !rule.every) {
         this.preview = null;
         this.previewError = null;
         return;
       }
-      const name = this.schedule?.name ?? this.#name.trim();
-      if (name) rule.name = name;
+      if (this.name) rule.name = this.name;
       const { data } = await api.post('/v1/schedules/preview', rule, { signal: abort.signal });
       this.preview = data;
       this.previewError = null;
     } catch (e) {
       if (abort.signal.aborted) return;
       this.previewError = e;
-    }
-  }
-
-  #body() {
-    const body = readForm(this.#form);
-    if ('priority' in body) body.priority = Number(body.priority);
-    return body;
-  }
-
-  async #save(event) {
-    event.preventDefault();
-    this.busy = true;
-    try {
-      const name = this.schedule?.name ?? this.#name.trim();
-      const data = await putForm({
-        kind: 'schedule',
-        at: path`/v1/schedules/${name}`,
-        isNew: !this.schedule,
-        body: () => this.#body(),
-        ifMatch: this.etag,
-      });
-      this.error = null;
-      toast(this.schedule ? `Saved ${name}` : `Created ${name}`);
-      this.dispatchEvent(new CustomEvent('saved', { detail: data }));
-    } catch (e) {
-      this.error = stale(e, 'Reload to get the current version. Your changes here will be lost.');
-      await this.updateComplete;
-      this.querySelector('[role=alert]')?.scrollIntoView({ block: 'nearest' });
-    } finally {
-      this.busy = false;
-    }
-  }
-
-  #asCurl() {
-    try {
-      const name = this.schedule?.name ?? (this.#name.trim() || 'NAME');
-      this.command = curl('PUT', path`/v1/schedules/${name}`, this.#body());
-    } catch (e) {
-      this.error = e;
     }
   }
 
@@ -247,41 +194,12 @@ class ScheduleForm extends LitElement {
   }
 
   render() {
-    const s = this.schedule ?? {};
+    const s = this.value ?? {};
     const errors = this.error?.errors;
-    return html`<form class="card form" @submit=${this.#save} @input=${this.#previewSoon} @change=${this.#previewSoon}>
-      ${
-        this.schedule
-          ? nothing
-          : html`<div class="fields">
-              <div class="field">
-                <label for="schedule-name">Name<span class="muted"> (required)</span></label>
-                <input
-                  id="schedule-name"
-                  name="name"
-                  required
-                  maxlength="100"
-                  pattern="[A-Za-z0-9_.][A-Za-z0-9_.\\-]*"
-                  autocomplete="off"
-                  spellcheck="false"
-                  aria-describedby="schedule-name-hint"
-                />
-                <small id="schedule-name-hint">Letters, digits, _ . and -</small>
-              </div>
-            </div>`
-      }
-      ${this.#when(s, errors)} ${this.#task(s, errors)} ${policyFields(s, errors)} ${problem(this.error)}
-      ${this.schedule ? html`<p class="muted"><small>Changes apply to future runs.</small></p>` : nothing}
-      <div class="row">
-        <button type="submit" aria-busy=${this.busy} ?disabled=${this.busy}>
-          ${this.schedule ? 'Save' : 'Create schedule'}
-        </button>
-        <button type="button" class="secondary outline" @click=${() => this.dispatchEvent(new CustomEvent('left'))}>
-          Cancel
-        </button>
-        <button type="button" class="secondary outline" @click=${this.#asCurl}>Show as curl</button>
-      </div>
-      ${this.command ? html`<c-json .value=${this.command} label="Command"></c-json>` : nothing}
+    const note = this.value ? html`<p class="muted"><small>Changes apply to future runs.</small></p>` : nothing;
+    return html`<form class="card form" @submit=${this.save} @input=${this.#previewSoon} @change=${this.#previewSoon}>
+      ${this.nameField()} ${this.#when(s, errors)} ${this.#task(s, errors)} ${policyFields(s, errors)}
+      ${this.footer(note)}
       <datalist id="zones">
         ${Intl.supportedValuesOf('timeZone').map((zone) => html`<option value=${zone}></option>`)}
       </datalist>

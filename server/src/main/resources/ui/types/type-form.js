@@ -1,10 +1,9 @@
 // <c-type-form>: creates or edits a type.
 
-import { LitElement, html, nothing } from 'lit';
-import { path, stale } from '../api.js';
-import { curl } from '../curl.js';
-import { problem, toast } from '../parts.js';
-import { field, putForm, readForm } from '../parts/fields.js';
+import { html, nothing } from 'lit';
+import { path } from '../api.js';
+import { field } from '../parts/fields.js';
+import { PutForm } from '../parts/put-form.js';
 import { callbackFields, retryFields } from './target.js';
 
 /** 32 random bytes, as Standard Webhooks writes secrets. */
@@ -13,81 +12,30 @@ const newSecret = () => {
   return `whsec_${btoa(String.fromCharCode(...bytes))}`;
 };
 
-/** Dispatches 'saved' with the type, or 'left'. */
-class TypeForm extends LitElement {
+class TypeForm extends PutForm {
   static properties = {
-    /** The type to edit, parsed exactly; undefined for a new one. */
-    value: { attribute: false },
-    etag: { attribute: false },
-    error: { state: true },
-    busy: { state: true },
+    ...PutForm.properties,
     secret: { state: true },
-    command: { state: true },
   };
 
   constructor() {
-    super();
-    this.value = undefined;
-    this.etag = null;
-    this.error = null;
-    this.busy = false;
+    super({ kind: 'type', namePattern: '[A-Za-z0-9_.\\-]+', at: (name) => path`/v1/types/${name}` });
     this.secret = '';
-    this.command = '';
+    this.addEventListener('saved', () => (this.secret = ''));
   }
 
-  createRenderRoot() {
-    return this;
-  }
-
-  get #name() {
-    return /** @type {HTMLInputElement} */ (this.#form.elements.namedItem('name')).value;
-  }
-
-  get #form() {
-    return this.querySelector('form');
-  }
-
-  #body() {
-    const body = readForm(this.#form);
+  body() {
+    const body = super.body();
     // The select of the method always has a value; without a URL there is no callback.
     for (const name of ['onComplete', 'onDead']) if (!body[name]?.http?.url) delete body[name];
     if (this.value) body.paused = this.value.paused; // a PUT without it would resume
     return body;
   }
 
-  async #save(event) {
-    event.preventDefault();
-    this.busy = true;
-    try {
-      const name = this.value?.name ?? this.#name.trim();
-      const data = await putForm({
-        kind: 'type',
-        at: path`/v1/types/${name}`,
-        isNew: !this.value,
-        body: () => this.#body(),
-        ifMatch: this.etag,
-      });
-      this.error = null;
-      this.secret = '';
-      toast(this.value ? `Saved ${name}` : `Created ${name}`);
-      this.dispatchEvent(new CustomEvent('saved', { detail: data }));
-    } catch (e) {
-      this.error = stale(e, 'Reload to see what it is now; what is typed here is then gone.');
-      await this.updateComplete;
-      this.querySelector('[role=alert]')?.scrollIntoView({ block: 'nearest' });
-    } finally {
-      this.busy = false;
-    }
-  }
-
-  #asCurl() {
-    try {
-      const body = this.#body();
-      if (body.signingSecret) body.signingSecret = 'whsec_…';
-      this.command = curl('PUT', path`/v1/types/${this.value?.name ?? (this.#name.trim() || 'NAME')}`, body);
-    } catch (e) {
-      this.error = e;
-    }
+  shownBody() {
+    const body = this.body();
+    if (body.signingSecret) body.signingSecret = 'whsec_…';
+    return body;
   }
 
   #limits(t, errors) {
@@ -213,27 +161,8 @@ class TypeForm extends LitElement {
     const t = this.value ?? {};
     const errors = this.error?.errors;
     const schema = t.schema === null ? undefined : t.schema;
-    return html`<form class="form" @submit=${this.#save}>
-      ${
-        this.value
-          ? nothing
-          : html`<div class="fields">
-              <div class="field">
-                <label for="type-name">Name<span class="muted"> (required)</span></label>
-                <input
-                  id="type-name"
-                  name="name"
-                  required
-                  maxlength="100"
-                  pattern="[A-Za-z0-9_.\\-]+"
-                  autocomplete="off"
-                  spellcheck="false"
-                  aria-describedby="type-name-hint"
-                />
-                <small id="type-name-hint">Letters, digits, _ . and -</small>
-              </div>
-            </div>`
-      }
+    return html`<form class="form" @submit=${this.save}>
+      ${this.nameField()}
       <fieldset>
         <legend>Target</legend>
         <div class="fields">
@@ -259,17 +188,7 @@ class TypeForm extends LitElement {
           })}
         </div>
       </details>
-      ${this.#callbacks(t, errors)} ${this.#signing(t, errors)} ${problem(this.error)}
-      <div class="row">
-        <button type="submit" aria-busy=${this.busy} ?disabled=${this.busy}>
-          ${this.value ? 'Save' : 'Create type'}
-        </button>
-        <button type="button" class="secondary outline" @click=${() => this.dispatchEvent(new CustomEvent('left'))}>
-          Cancel
-        </button>
-        <button type="button" class="secondary outline" @click=${this.#asCurl}>Show as curl</button>
-      </div>
-      ${this.command ? html`<c-json .value=${this.command} label="Command"></c-json>` : nothing}
+      ${this.#callbacks(t, errors)} ${this.#signing(t, errors)} ${this.footer()}
     </form>`;
   }
 }
