@@ -24,7 +24,7 @@ class DurationsTest {
     "pt0.25s, PT0.25S",
     "PT0S, PT0S",
   })
-  void durations_are_read_as_people_write_them(String text, Duration expected) {
+  void units_and_iso_8601_are_parsed(String text, Duration expected) {
     assertThat(Durations.parse(text)).contains(expected);
   }
 
@@ -37,7 +37,7 @@ class DurationsTest {
         "PT99999999999999999999S",
         "9223372036854775807ms"
       })
-  void what_is_too_long_is_the_longest(String text) {
+  void longer_durations_are_capped_at_the_maximum(String text) {
     assertThat(Durations.parse(text)).contains(Durations.MAX);
   }
 
@@ -69,7 +69,7 @@ class DurationsTest {
         "1e3s",
         "PT0.0000000001S"
       })
-  void anything_else_is_refused(String text) {
+  void other_texts_are_rejected(String text) {
     assertThat(Durations.parse(text)).isEmpty();
   }
 
@@ -85,18 +85,18 @@ class DurationsTest {
     "PT168H, 7d",
     "PT0.0000001S, PT0.0000001S"
   })
-  void a_duration_is_written_in_the_largest_unit_that_divides_it(Duration duration, String text) {
+  void a_duration_is_formatted_in_the_largest_unit_that_divides_it(Duration duration, String text) {
     assertThat(Durations.format(duration)).isEqualTo(text);
     assertThat(Durations.parse(text)).contains(duration);
   }
 
   @Test
-  void a_text_too_long_to_be_meant_is_not_even_read() {
+  void an_overlong_text_is_rejected() {
     assertThat(Durations.parse("1".repeat(1_000_000) + "s")).isEmpty();
   }
 
   @Test
-  void the_longest_fits_a_long_of_nanoseconds() {
+  void the_maximum_fits_into_a_long_of_nanoseconds() {
     assertThat(Durations.MAX.toNanos()).isPositive();
   }
 }

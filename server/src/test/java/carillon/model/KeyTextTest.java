@@ -11,7 +11,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class KeyTextTest {
 
   @Test
-  void a_key_can_be_read_back_and_none_is_like_another() {
+  void random_keys_can_be_parsed_and_have_distinct_ids() {
     Random random = new Random(1);
     Stream<KeyText> keys = Stream.generate(() -> KeyText.random(random)).limit(1_000);
 
@@ -20,7 +20,7 @@ class KeyTextTest {
   }
 
   @Test
-  void one_wrong_character_is_noticed() {
+  void a_key_with_one_wrong_character_is_rejected() {
     String key = KeyText.random(new Random(2)).text();
     for (int i = KeyText.PREFIX.length(); i < key.length(); i++) {
       char other = key.charAt(i) == 'x' ? 'y' : 'x';
@@ -41,12 +41,12 @@ class KeyTextTest {
         "' OR 1=1 --",
         "carillon_\u0000"
       })
-  void what_is_no_key_is_not_taken_for_one(String text) {
+  void other_texts_are_not_keys(String text) {
     assertThat(KeyText.parse(text)).isEmpty();
   }
 
   @Test
-  void printing_a_key_does_not_give_it_away() {
+  void to_string_shows_the_id_and_not_the_secret() {
     KeyText key = KeyText.random(new Random(3));
 
     assertThat(key.toString()).isEqualTo("carillon_" + key.id()).isNotEqualTo(key.text());

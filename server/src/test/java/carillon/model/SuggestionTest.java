@@ -22,13 +22,13 @@ class SuggestionTest {
     "concurencykey, concurrency-key",
     "--kye, --key"
   })
-  void a_misspelt_name_gets_the_closest_known_one(String word, String closest) {
+  void a_misspelled_name_gets_the_closest_known_name(String word, String closest) {
     assertThat(Suggestion.hint(word, KNOWN)).isEqualTo("; did you mean " + closest + "?");
   }
 
   @ParameterizedTest
   @ValueSource(strings = {"zzzz", "", "sort", "pay", "--hey", "concurrency", "url", "payload"})
-  void another_word_gets_no_suggestion(String word) {
+  void a_different_word_gets_no_suggestion(String word) {
     assertThat(Suggestion.hint(word, KNOWN)).isEmpty();
   }
 }

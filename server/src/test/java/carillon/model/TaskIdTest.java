@@ -15,7 +15,7 @@ class TaskIdTest {
   private static final Random RANDOM = new Random(7);
 
   @Test
-  void an_id_says_in_which_partition_its_task_lies() {
+  void an_id_names_the_partition_of_its_due_day() {
     Instant lastMoment = Instant.parse("2027-03-28T23:59:59.999Z");
 
     assertThat(TaskId.at(lastMoment, RANDOM).partition())
@@ -25,7 +25,7 @@ class TaskIdTest {
   }
 
   @Test
-  void ids_are_ordered_as_their_due_times_are() {
+  void ids_sort_by_due_time() {
     Instant start = Instant.parse("2026-11-15T10:00:00Z");
     Stream<String> ids =
         Stream.iterate(start, at -> at.plusMillis(1))
@@ -36,7 +36,7 @@ class TaskIdTest {
   }
 
   @Test
-  void what_was_made_can_be_read_back() {
+  void an_id_is_a_uuidv7_that_can_be_parsed_back() {
     TaskId id = TaskId.at(Instant.parse("2026-11-15T10:00:00Z"), RANDOM);
 
     assertThat(TaskId.parse(id.toString())).contains(id);
@@ -57,7 +57,7 @@ class TaskIdTest {
         "01a1debb-c2b7-7ab3-a511-44f69bae00c1\n",
         "' OR 1=1 --"
       })
-  void what_was_never_made_is_no_id(String text) {
+  void other_texts_are_not_ids(String text) {
     assertThat(TaskId.parse(text)).isEmpty();
   }
 }

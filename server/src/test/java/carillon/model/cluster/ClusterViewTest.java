@@ -10,7 +10,7 @@ class ClusterViewTest {
   private static final Term LEADER = new Term(3, "other");
 
   @Test
-  void a_lane_is_ours_if_its_shard_is() {
+  void a_node_owns_the_lanes_of_its_shards() {
     ClusterView view = ClusterView.seen(LEADER, List.of(0, 63), 64, 1);
 
     assertThat(view.isOurs(64)).isTrue();
@@ -20,12 +20,12 @@ class ClusterViewTest {
   }
 
   @Test
-  void who_runs_tasks_alone_looks_after_everything() {
+  void the_only_node_that_runs_tasks_owns_all_shards() {
     assertThat(ClusterView.seen(LEADER, List.of(5), 64, 0).count()).isEqualTo(Shards.COUNT);
   }
 
   @Test
-  void who_runs_tasks_alone_may_have_company_that_runs_none() {
+  void the_only_node_that_runs_tasks_may_have_peers_of_other_roles() {
     ClusterView alone = ClusterView.seen(LEADER, List.of(5), 64, 0);
 
     assertThat(alone.isAlone()).isTrue();
@@ -34,12 +34,12 @@ class ClusterViewTest {
   }
 
   @Test
-  void everybody_looks_after_everything_while_no_shard_is_given_to_anybody() {
+  void every_node_owns_all_shards_while_none_is_assigned() {
     assertThat(ClusterView.seen(null, List.of(), 0, 7)).isEqualTo(ClusterView.ALONE.inCompany());
   }
 
   @Test
-  void who_has_got_no_shard_yet_beside_others_looks_after_nothing() {
+  void a_node_without_assigned_shards_owns_none_if_others_have_them() {
     assertThat(ClusterView.seen(LEADER, List.of(), 64, 1)).isEqualTo(ClusterView.without(LEADER));
   }
 }

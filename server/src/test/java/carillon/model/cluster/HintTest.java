@@ -16,7 +16,7 @@ class HintTest {
   private static final Partition TODAY = Partition.of(Instant.parse("2026-11-15T10:00:00Z"));
 
   @Test
-  void what_is_said_is_what_is_heard() {
+  void a_hint_is_parsed_as_it_was_written() {
     Hint hint =
         new Hint(
             "a",
@@ -40,13 +40,13 @@ class HintTest {
         "a||1,2,99999999999999999999",
         "a||;;"
       })
-  void what_makes_no_sense_is_left_out(String text) {
+  void unknown_news_and_invalid_entries_are_ignored(String text) {
     assertThat(Hint.read(text)).contains(new Hint("a", Set.of(), List.of()));
   }
 
   @ParameterizedTest
   @ValueSource(strings = {"", "hello", "a|b", "a|b|c|d"})
-  void what_is_no_hint_is_not_heard(String text) {
+  void a_text_without_three_parts_is_not_a_hint(String text) {
     assertThat(Hint.read(text)).isEmpty();
   }
 

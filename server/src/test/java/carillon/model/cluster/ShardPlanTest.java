@@ -44,17 +44,15 @@ class ShardPlanTest {
         .count();
   }
 
-  /**
-   * The shards that any plan must move: those without a live owner, and those above a fair share.
-   */
+  /** Every plan must move the shards without a live owner and those above a node's fair share. */
   private static long fewestMoves(Map<Integer, @Nullable String> current, Set<String> live) {
     int share = SHARDS / live.size();
-    int mayHaveOneMore = SHARDS % live.size();
+    int nodesWithOneMore = SHARDS % live.size();
     Map<String, Long> loads = loads(current, live);
     long kept =
         live.stream().mapToLong(node -> Math.min(loads.getOrDefault(node, 0L), share)).sum();
     long above = live.stream().filter(node -> loads.getOrDefault(node, 0L) > share).count();
-    return SHARDS - kept - Math.min(above, mayHaveOneMore);
+    return SHARDS - kept - Math.min(above, nodesWithOneMore);
   }
 
   private static void assertFair(Map<Integer, @Nullable String> owners, Set<String> live) {
@@ -62,13 +60,13 @@ class ShardPlanTest {
     Map<String, Long> loads = loads(owners, live);
     assertThat(loads).containsOnlyKeys(live);
     assertThat(Collections.max(loads.values()) - Collections.min(loads.values()))
-        .as("difference between the most and the least loaded of %s", loads)
+        .as("difference between the highest and the lowest of %s", loads)
         .isLessThanOrEqualTo(1);
   }
 
   @ParameterizedTest
   @ValueSource(longs = {1, 2, 3, 4, 5})
-  void nodes_that_come_and_go_leave_it_even_with_the_fewest_moves(long seed) {
+  void joining_and_leaving_nodes_cause_the_fewest_moves_to_an_even_plan(long seed) {
     Random random = new Random(seed);
     Set<String> live = new TreeSet<>(Set.of("n0"));
     Map<Integer, @Nullable String> owners = new HashMap<>();
@@ -94,7 +92,7 @@ class ShardPlanTest {
 
   @ParameterizedTest
   @ValueSource(longs = {11, 12, 13})
-  void whatever_the_owners_were_it_is_even_and_the_fewest_moves(long seed) {
+  void any_assignment_becomes_even_with_the_fewest_moves(long seed) {
     Random random = new Random(seed);
     for (int round = 0; round < 300; round++) {
       Set<String> live = new TreeSet<>();
@@ -102,7 +100,7 @@ class ShardPlanTest {
       IntStream.range(0, nodes).forEach(n -> live.add("n" + n));
       Map<Integer, @Nullable String> owners = new HashMap<>();
       for (int shard = 0; shard < SHARDS; shard++) {
-        int owner = random.nextInt(nodes + 4); // some are dead or nobody's
+        int owner = random.nextInt(nodes + 4); // some owners are dead, some shards have none
         owners.put(shard, owner < nodes + 3 ? "n" + owner : null);
       }
 
@@ -114,7 +112,7 @@ class ShardPlanTest {
   }
 
   @Test
-  void no_even_assignment_of_a_few_shards_has_fewer_moves() {
+  void no_other_even_plan_needs_fewer_moves() {
     List<String> live = List.of("a", "b", "c");
     Random random = new Random(7);
     for (int round = 0; round < 100; round++) {
@@ -126,17 +124,17 @@ class ShardPlanTest {
 
       Map<Integer, @Nullable String> next = new HashMap<>(ShardPlan.assign(owners, live, shards));
 
-      assertThat(moves(owners, next, shards)).isEqualTo(fewestOfAll(owners, live, shards));
+      assertThat(moves(owners, next, shards)).isEqualTo(fewestByTryingAll(owners, live, shards));
     }
   }
 
-  /** By trying all. */
-  private static long fewestOfAll(
+  /** Tries every assignment. */
+  private static long fewestByTryingAll(
       Map<Integer, @Nullable String> owners, List<String> live, int shards) {
     long fewest = shards;
-    for (int code = 0; code < Math.pow(live.size(), shards); code++) {
+    for (int assignment = 0; assignment < Math.pow(live.size(), shards); assignment++) {
       Map<Integer, @Nullable String> tried = new HashMap<>();
-      int rest = code;
+      int rest = assignment;
       for (int shard = 0; shard < shards; shard++) {
         tried.put(shard, live.get(rest % live.size()));
         rest /= live.size();
@@ -150,7 +148,7 @@ class ShardPlanTest {
   }
 
   @Test
-  void the_order_of_its_input_does_not_matter() {
+  void the_order_of_the_input_does_not_matter() {
     Random random = new Random(3);
     for (int round = 0; round < 100; round++) {
       int nodes = 1 + random.nextInt(20);
@@ -170,8 +168,9 @@ class ShardPlanTest {
     }
   }
 
+  /** The slices of a type are adjacent lanes, so they should be claimed by different nodes. */
   @Test
-  void neighbours_lie_on_different_nodes_so_that_the_slices_of_a_type_do() {
+  void adjacent_shards_are_spread_over_all_nodes() {
     Set<String> live = new TreeSet<>();
     Map<Integer, @Nullable String> owners = new HashMap<>();
     for (String joining : List.of("a", "b", "c", "d")) {
@@ -188,7 +187,7 @@ class ShardPlanTest {
   }
 
   @Test
-  void without_nodes_nobody_has_anything() {
+  void without_nodes_no_shard_is_assigned() {
     assertThat(ShardPlan.assign(Map.of(0, "gone"), Set.of(), SHARDS)).isEmpty();
   }
 

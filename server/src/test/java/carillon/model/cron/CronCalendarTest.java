@@ -65,7 +65,7 @@ class CronCalendarTest {
         "0 0 29 2 *   | 2093-01-01 | 2096-02-29 2104-02-29 2108-02-29 2112-02-29 2116-02-29",
         "0 0 29 2 */7 | 2027-01-01 | 2032-02-29 2060-02-29 2088-02-29 2128-02-29 2156-02-29"
       })
-  void the_days_are_as_expected(String cron, String from, String expected) {
+  void day_fields_select_the_expected_days(String cron, String from, String expected) {
     List<LocalDate> days = Stream.of(expected.split(" ")).map(LocalDate::parse).toList();
 
     assertThat(days(cron, from, days.size())).isEqualTo(days);
@@ -123,7 +123,7 @@ class CronCalendarTest {
   }
 
   @Test
-  void times_are_bounded() {
+  void nominal_times_lie_in_the_years_1_to_9999() {
     Timetable yearly = timetable("@yearly", ZoneOffset.UTC);
 
     assertThat(yearly.next(Instant.MIN).getFirst().local())

@@ -38,15 +38,15 @@ class EveryTest {
   }
 
   @Test
-  void an_interval_ends_with_the_year_9999() {
+  void an_interval_fires_until_the_year_9999() {
     assertThat(every(Every.MAX).next(Instant.parse("9999-12-31T00:00:00Z"))).isEmpty();
     assertThat(every(Every.MIN).next(Instant.MAX)).isEmpty();
   }
 
   @ParameterizedTest
   @CsvSource({"1s, true", "366d, true", "999ms, false", "367d, false", "often, false"})
-  void an_interval_is_a_second_to_366_days(String text, boolean isGood) {
-    assertThat(Recurrence.readEvery(text) instanceof Reading.Valid).isEqualTo(isGood);
+  void an_interval_is_a_second_to_366_days(String text, boolean valid) {
+    assertThat(Recurrence.readEvery(text) instanceof Reading.Valid).isEqualTo(valid);
     assertThat(Recurrence.readEvery(text)).isEqualTo(Recurrence.read("@every " + text, ""));
   }
 }

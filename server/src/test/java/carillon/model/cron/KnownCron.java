@@ -10,7 +10,7 @@ import java.util.Random;
 import java.util.function.Predicate;
 import java.util.stream.IntStream;
 
-/** A random cron expression generated together with its meaning, so that it need not be parsed. */
+/** A random cron expression, generated together with its meaning so that no parser is involved. */
 final class KnownCron {
 
   private static final List<String> MONTHS =

@@ -21,8 +21,8 @@ class ZonedTimetableTest {
 
   private static List<NominalTime> times(
       String cron, ZoneId zone, DstRule dst, String after, String until) {
-    Reading.Valid good = (Reading.Valid) Recurrence.read(cron, "");
-    Timetable timetable = good.recurrence().timetable(zone, dst, Instant.EPOCH);
+    Reading.Valid valid = (Reading.Valid) Recurrence.read(cron, "");
+    Timetable timetable = valid.recurrence().timetable(zone, dst, Instant.EPOCH);
     List<NominalTime> times = new ArrayList<>();
     List<NominalTime> next = timetable.next(Instant.parse(after));
     while (!next.getFirst().at().isAfter(Instant.parse(until))) {
@@ -147,9 +147,9 @@ class ZonedTimetableTest {
 
   @Test
   void every_second_of_a_skipped_day_is_listed() {
-    Reading.Valid good = (Reading.Valid) Recurrence.read("* * * * * *", "");
+    Reading.Valid valid = (Reading.Valid) Recurrence.read("* * * * * *", "");
     Timetable timetable =
-        good.recurrence().timetable(APIA, new DstRule(Gap.SKIP, Overlap.FIRST), Instant.EPOCH);
+        valid.recurrence().timetable(APIA, new DstRule(Gap.SKIP, Overlap.FIRST), Instant.EPOCH);
     Instant before = Instant.parse("2011-12-30T09:59:59Z");
 
     assertThat(timetable.next(before)).hasSize(86_401);

@@ -20,8 +20,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * Plans a schedule at random times, also backwards, with pauses, tasks that end at random and
- * batches of any size: every nominal time up to the cursor is decided exactly once.
+ * Plans a schedule at random times, with a clock that sometimes goes back, random pauses, tasks
+ * that end at random, and batches of any size.
  */
 @Tag("slow")
 class FirePlanPropertyTest {
@@ -51,7 +51,7 @@ class FirePlanPropertyTest {
         expected.add(at);
       }
       assertThat(decided.stream().map(NominalTime::at).toList())
-          .as("seed %d round %d %s", seed, round, schedule)
+          .as("seed %d, round %d, %s", seed, round, schedule)
           .isEqualTo(expected);
       assertThat(decided).isNotEmpty();
     }

@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** The planner's decisions as a list: seconds from noon, then "task" or why it was skipped. */
+/** Lists the planner's decisions: seconds after noon, then "task" or the reason for the skip. */
 class FirePlanTest {
 
   private static final Instant NOON = Instant.parse("2027-01-10T12:00:00Z");
@@ -128,7 +128,7 @@ class FirePlanTest {
   @ParameterizedTest
   @CsvSource({
     // rule, limit, window in s, decisions about 60, 120, 180, 240 at second 250
-    "NONE, 100, 86400, window window window task", // the last one is only late
+    "NONE, 100, 86400, window window window task", // the last one is late, but not missed
     "LAST, 100, 86400, window window window task",
     "LAST, 100, 5, window window window window",
     "ALL, 100, 86400, task task task task",
@@ -205,7 +205,7 @@ class FirePlanTest {
   }
 
   @Test
-  void huge_ranges_are_planned_in_batches_without_taking_missed_times_for_punctual() {
+  void huge_ranges_are_planned_in_batches_that_still_treat_missed_times_as_missed() {
     Timetable seconds = TestTimetable.every(NOON, Duration.ofSeconds(1));
     Schedule schedule = schedule(OverlapRule.ALLOW, LAST);
     Instant now = at(100_000);

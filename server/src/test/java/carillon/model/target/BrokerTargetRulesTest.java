@@ -26,7 +26,7 @@ class BrokerTargetRulesTest {
     return new Target.RabbitMq("main", exchange, routingKey, Target.Complete.ON_PUBLISH, null);
   }
 
-  private List<String> wrong(Target.Broker target) {
+  private List<String> fieldsWithProblems(Target.Broker target) {
     return rules.check(target, Grants.EVERYWHERE).stream()
         .map(HttpTargetRules.Problem::field)
         .toList();
@@ -40,31 +40,32 @@ class BrokerTargetRulesTest {
   @ParameterizedTest
   @ValueSource(strings = {"orders", "a.b_c-D9", "_internal", "..."})
   void valid_topics_are_accepted(String topic) {
-    assertThat(wrong(topic(topic))).isEmpty();
+    assertThat(fieldsWithProblems(topic(topic))).isEmpty();
   }
 
   @ParameterizedTest
   @ValueSource(strings = {"", ".", "..", "__consumer_offsets", "a b", "a/b", "ä", "a\nb"})
   void invalid_and_internal_topics_are_rejected(String topic) {
-    assertThat(wrong(topic(topic))).containsExactly("topic");
+    assertThat(fieldsWithProblems(topic(topic))).containsExactly("topic");
   }
 
   @Test
   void lengths_are_limited() {
-    assertThat(wrong(topic("a".repeat(249)))).isEmpty();
-    assertThat(wrong(topic("a".repeat(250)))).containsExactly("topic");
-    assertThat(wrong(rabbit("e".repeat(127), "k"))).isEmpty();
-    assertThat(wrong(rabbit("e".repeat(128), "k"))).containsExactly("exchange");
-    assertThat(wrong(rabbit("", "ä".repeat(127)))).isEmpty();
-    assertThat(wrong(rabbit("", "ä".repeat(128)))).containsExactly("routingKey");
+    assertThat(fieldsWithProblems(topic("a".repeat(249)))).isEmpty();
+    assertThat(fieldsWithProblems(topic("a".repeat(250)))).containsExactly("topic");
+    assertThat(fieldsWithProblems(rabbit("e".repeat(127), "k"))).isEmpty();
+    assertThat(fieldsWithProblems(rabbit("e".repeat(128), "k"))).containsExactly("exchange");
+    assertThat(fieldsWithProblems(rabbit("", "ä".repeat(127)))).isEmpty();
+    assertThat(fieldsWithProblems(rabbit("", "ä".repeat(128)))).containsExactly("routingKey");
   }
 
   @Test
   void invalid_and_internal_exchanges_are_rejected() {
-    assertThat(wrong(rabbit("amq.topic", "k"))).containsExactly("exchange");
-    assertThat(wrong(rabbit("a\u0007", "k\n"))).containsExactly("exchange", "routingKey");
-    assertThat(wrong(rabbit("", ""))).containsExactly("routingKey");
-    assertThat(wrong(rabbit("fanout", ""))).isEmpty();
+    assertThat(fieldsWithProblems(rabbit("amq.topic", "k"))).containsExactly("exchange");
+    assertThat(fieldsWithProblems(rabbit("a\u0007", "k\n")))
+        .containsExactly("exchange", "routingKey");
+    assertThat(fieldsWithProblems(rabbit("", ""))).containsExactly("routingKey");
+    assertThat(fieldsWithProblems(rabbit("fanout", ""))).isEmpty();
   }
 
   @Test
@@ -112,9 +113,9 @@ class BrokerTargetRulesTest {
     "exact, exactly, false",
     "a.c, abc, false"
   })
-  void a_star_in_a_grant_matches_any_text(String place, String topic, boolean covered) {
+  void a_star_in_a_grant_matches_any_text(String place, String topic, boolean covers) {
     assertThat(rules.check(topic(topic), grants("kafka/main/" + place)).isEmpty())
-        .isEqualTo(covered);
+        .isEqualTo(covers);
   }
 
   @Test

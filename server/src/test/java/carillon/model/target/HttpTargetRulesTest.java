@@ -279,7 +279,7 @@ class HttpTargetRulesTest {
         "http://127.0.0.1:8080/"
       })
   void an_allowed_address_may_be_used_with_any_high_port(String url) {
-    var named = own(AddressRules.of(List.of("127.0.0.1", "10.0.0.5")), 8080);
+    var named = rulesOfNode(AddressRules.of(List.of("127.0.0.1", "10.0.0.5")), 8080);
 
     assertThat(codes(named, url)).isEmpty();
   }
@@ -293,24 +293,25 @@ class HttpTargetRulesTest {
     "http://[::ffff:127.0.0.1]:18990/, 127.0.0.1"
   })
   void allowing_a_range_does_not_allow_the_ports_of_this_node(String url, String address) {
-    var own = own(AddressRules.PUBLIC_ONLY.withLoopback(), 18990);
+    var nodeRules = rulesOfNode(AddressRules.PUBLIC_ONLY.withLoopback(), 18990);
 
-    assertThat(codes(own, url)).containsExactly("port_not_allowed");
-    assertThat(own.mayDial(TargetUrl.parse(url).orElseThrow(), InetAddress.ofLiteral(address)))
+    assertThat(codes(nodeRules, url)).containsExactly("port_not_allowed");
+    assertThat(
+            nodeRules.mayDial(TargetUrl.parse(url).orElseThrow(), InetAddress.ofLiteral(address)))
         .isFalse();
-    assertThat(codes(own, url.replace("18990", "18991"))).isEmpty();
+    assertThat(codes(nodeRules, url.replace("18990", "18991"))).isEmpty();
   }
 
   @Test
   void a_name_that_resolves_to_loopback_does_not_reach_this_node() {
-    var own = own(AddressRules.PUBLIC_ONLY.withLoopback(), 18990);
+    var nodeRules = rulesOfNode(AddressRules.PUBLIC_ONLY.withLoopback(), 18990);
     var url = TargetUrl.parse("http://loop.example.com:18990/").orElseThrow();
 
-    assertThat(own.mayDial(url, InetAddress.ofLiteral("127.0.0.1"))).isFalse();
-    assertThat(own.mayDial(url, InetAddress.ofLiteral("8.8.8.8"))).isTrue();
+    assertThat(nodeRules.mayDial(url, InetAddress.ofLiteral("127.0.0.1"))).isFalse();
+    assertThat(nodeRules.mayDial(url, InetAddress.ofLiteral("8.8.8.8"))).isTrue();
   }
 
-  private static HttpTargetRules own(AddressRules addresses, int port) {
+  private static HttpTargetRules rulesOfNode(AddressRules addresses, int port) {
     var ports = new OwnPorts();
     ports.add(port);
     return new HttpTargetRules(addresses, false, ports);
@@ -457,9 +458,9 @@ class HttpTargetRulesTest {
 
   @ParameterizedTest
   @CsvSource({"PT1S, true", "PT30M, true", "PT0.999S, false", "PT30M0.001S, false", "PT-1S, false"})
-  void timeouts_are_from_a_second_to_half_an_hour(Duration timeout, boolean taken) {
+  void timeouts_are_from_a_second_to_half_an_hour(Duration timeout, boolean valid) {
     assertThat(rules.check(target("https://example.com/", "POST", null, timeout)).isEmpty())
-        .isEqualTo(taken);
+        .isEqualTo(valid);
   }
 
   @Test

@@ -40,7 +40,7 @@ class DayRangeTest {
   @Test
   void id_timestamps_lie_in_the_partition_and_keep_the_order_of_due_times() {
     Random random = new Random(21);
-    for (int tries = 0; tries < 2_000; tries++) {
+    for (int round = 0; round < 2_000; round++) {
       Instant now = NOW.plus(Duration.ofHours(random.nextInt(100_000)));
       Instant due = now.plusMillis(random.nextLong(Duration.ofDays(2_000).toMillis()));
       DayRange days = DayRange.of(due, now);

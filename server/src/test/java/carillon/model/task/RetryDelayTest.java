@@ -18,7 +18,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** What holds for the delays of all policies, tried with policies of all kinds. */
+/** Properties of the delays of all policies, checked with random policies. */
 class RetryDelayTest {
 
   private static final int POLICIES_PER_SEED = 500;
@@ -31,7 +31,7 @@ class RetryDelayTest {
     return LongStream.rangeClosed(1, 20);
   }
 
-  /** From a millisecond to 30 days, with as many short ones as long ones. */
+  /** A delay from a millisecond to 30 days, distributed evenly on a logarithmic scale. */
   private static Duration anyDelay(Random random) {
     double nanos = Math.exp(random.nextDouble(Math.log(1e6), Math.log(2.592e15)));
     return Duration.ofNanos((long) nanos);
@@ -60,8 +60,8 @@ class RetryDelayTest {
         any(Jitter.values(), random));
   }
 
-  /** The delay before jitter, by the book and without a thought for how far numbers reach. */
-  private static Duration byTheBook(RetryPolicy policy, int attempt) {
+  /** The delay before jitter, computed from the definition with numbers that cannot overflow. */
+  private static Duration byDefinition(RetryPolicy policy, int attempt) {
     BigInteger factor =
         switch (policy.backoff()) {
           case EXPONENTIAL -> BigInteger.TWO.pow(Math.min(attempt - 1, 200));
@@ -80,7 +80,7 @@ class RetryDelayTest {
       RetryPolicy policy = anyPolicy(random);
       int attempt = anyAttempt(random);
       Duration retryAfter = random.nextBoolean() ? null : anyDelay(random);
-      Duration whole = byTheBook(policy, attempt);
+      Duration whole = byDefinition(policy, attempt);
       Duration floor = retryAfter == null ? Duration.ZERO : shorter(retryAfter, Duration.ofDays(1));
       Duration least =
           switch (policy.jitter()) {
@@ -98,7 +98,7 @@ class RetryDelayTest {
     }
   }
 
-  /** Ten parts of the range, each of which must get about a tenth of many delays. */
+  /** Each tenth of the range must get about a tenth of many delays. */
   @ParameterizedTest
   @CsvSource({"FULL, 0, 16", "EQUAL, 8, 16"})
   void jitter_spreads_evenly_over_its_range(Jitter jitter, int fromSeconds, int toSeconds) {
@@ -158,7 +158,7 @@ class RetryDelayTest {
   }
 
   @Test
-  void a_retry_is_never_later_than_the_latest_timestamp_in_postgresql() {
+  void a_retry_is_never_later_than_the_latest_timestamp_of_postgresql() {
     assertThat(decided(LAST.minusSeconds(5), LAST, null))
         .isEqualTo(new Outcome.RetryAt(LAST, FAILURE));
     assertThat(decided(Instant.MAX, LAST, null)).isEqualTo(new Outcome.RetryAt(LAST, FAILURE));

@@ -79,7 +79,7 @@ class RetryPolicyTest {
 
   @ParameterizedTest
   @EnumSource(RetryPolicy.Backoff.class)
-  void the_longest_delays_do_not_overflow(RetryPolicy.Backoff backoff) {
+  void very_long_delays_do_not_overflow(RetryPolicy.Backoff backoff) {
     Duration century = Duration.ofDays(36_500);
     RetryPolicy policy = new RetryPolicy(100, null, backoff, century, century, FULL);
 

@@ -10,16 +10,16 @@ class TaskStateTest {
 
   @Test
   void nine_transitions_are_allowed() {
-    List<String> arrows = new ArrayList<>();
+    List<String> transitions = new ArrayList<>();
     for (TaskState from : TaskState.values()) {
       for (TaskState to : TaskState.values()) {
         if (from.canBecome(to)) {
-          arrows.add(from + " -> " + to);
+          transitions.add(from + " -> " + to);
         }
       }
     }
 
-    assertThat(arrows)
+    assertThat(transitions)
         .containsExactlyInAnyOrder(
             "PENDING -> RUNNING",
             "PENDING -> CANCELLED",
