@@ -31,17 +31,17 @@ class DocumentNamesTest {
   private static final Pattern LINK = Pattern.compile("\\]\\(([^)\\s]+)\\)");
   private static final Pattern HEADING = Pattern.compile("(?m)^#+ +(.+)$");
 
-  /** Such as {@code Claimer}, {@code engine/Claimer} and {@code WorkQueue.CLAIM_DUE}. */
+  /** Matches {@code Claimer}, {@code engine/Claimer} and {@code WorkQueue.CLAIM_DUE}. */
   private static final Pattern CLASS =
       Pattern.compile("(?:[a-z]+[./])*([A-Z][a-z]\\w*)((?:\\.[A-Za-z]\\w+)*)");
 
-  /** Such as {@code docs/sql.md} and {@code engine/Claimer}. */
+  /** Matches {@code docs/sql.md} and {@code engine/Claimer}. */
   private static final Pattern FILE =
       Pattern.compile(
           "[\\w.-]+(?:/[\\w.-]+)*\\.(?:md|java|sql|js|mjs|css|html|json)|(?:[a-z]+/)+[A-Z]\\w+");
 
-  /** Look like classes or files of the repository and are something else. */
-  private static final Set<String> OTHERS =
+  /** Names that look like classes or files of the repository but are not. */
+  private static final Set<String> NOT_OURS =
       Set.of(
           ("Authorization Host NaN HikariCP chart.js 3__name.sql V3__name.sql violations.md"
                + " carillon.client.sql DataSource EventSource JsonMapper System.Logger Thread.sleep"
@@ -80,7 +80,7 @@ class DocumentNamesTest {
         .map(name -> ROOT.relativize(document) + " names " + name);
   }
 
-  /** Whether there is a source file of that class, and the members occur in it as words. */
+  /** Whether the class has a source file that contains the members as words. */
   private static boolean isDeclared(MatchResult name) {
     String source = SOURCES.getOrDefault(name.group(1), "");
     return Stream.of((name.group(1) + name.group(2)).split("\\."))
@@ -127,14 +127,14 @@ class DocumentNamesTest {
         .matcher(prose(document))
         .results()
         .map(text -> text.group(1))
-        .filter(text -> !OTHERS.contains(text));
+        .filter(text -> !NOT_OURS.contains(text));
   }
 
   private static String prose(Path document) {
     return CODE_BLOCK.matcher(read(document)).replaceAll("");
   }
 
-  /** All documents but reports of runs, which belong to the commit that they measured. */
+  /** All documents except benchmark and chaos reports, which describe the commit they measured. */
   private static Stream<Path> documents() {
     return FILES.stream()
         .filter(file -> file.toString().endsWith(".md"))

@@ -34,7 +34,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** The walls between the rooms, and the few rules that no compiler checks. */
+/** Checks the dependencies between layers and the few rules that no compiler checks. */
 class RoomsTest {
 
   private static final Path MAIN = Path.of("src/main");
@@ -43,7 +43,7 @@ class RoomsTest {
   private static final JavaClasses PROGRAM =
       new ClassFileImporter()
           .withImportOption(ImportOption.Predefined.DO_NOT_INCLUDE_TESTS)
-          // No room of the server: it has the user's clock and the user's database.
+          // Not a layer of the server: runs in the user's process, with its clock and database.
           .withImportOption(location -> !location.contains("/carillon/client/"))
           .importPackages("carillon");
 
@@ -53,7 +53,7 @@ class RoomsTest {
           .importPackages("carillon");
 
   @Test
-  void data_goes_one_way_through_the_rooms() {
+  void layers_depend_on_lower_layers_only() {
     layeredArchitecture()
         .consideringOnlyDependenciesInLayers()
         .layer("app")
@@ -90,12 +90,12 @@ class RoomsTest {
   }
 
   @Test
-  void packages_form_no_cycle() {
+  void packages_have_no_cycles() {
     slices().matching("carillon.(**)").should().beFreeOfCycles().check(PROGRAM);
   }
 
   @Test
-  void no_package_has_more_files_than_a_reader_takes_in() {
+  void no_package_has_more_than_thirty_files() {
     Map<Path, Long> files =
         Stream.of(MAIN, Path.of("../bench/src/main"), Path.of("../chaos/src/main"))
             .flatMap(root -> files(root.resolve("java")))
@@ -104,33 +104,32 @@ class RoomsTest {
     assertThat(files).allSatisfy((directory, count) -> assertThat(count).isLessThanOrEqualTo(30));
   }
 
-  /** Also used outside of the store; whatever else is in {@code store.db} is its own affair. */
-  private static final Set<String> SHARED_BY_ALL =
+  /** The classes of {@code store.db} that other layers may use. */
+  private static final Set<String> SHARED =
       Set.of("Db", "DbClock", "Json", "Page", "StoreException", "Transitions", "Tx");
 
-  /** What it takes to open a database, which only the program itself does. */
+  /** Open a database, which only {@code app} does. */
   private static final Set<String> OPENING =
       Set.of("DatabaseCheck", "EmbeddedRole", "Migrations", "Pooler", "Timeline");
 
   @Test
-  void how_the_store_talks_to_the_database_is_its_own_affair() {
+  void only_a_few_classes_of_store_db_are_used_elsewhere() {
     noClasses()
         .that()
         .resideOutsideOfPackages("carillon.store..", "carillon.app..")
         .should()
-        .dependOnClassesThat(partOfDbOtherThan(SHARED_BY_ALL))
+        .dependOnClassesThat(inStoreDbOtherThan(SHARED))
         .check(PROGRAM);
     noClasses()
         .that()
         .resideInAPackage("carillon.app..")
         .should()
         .dependOnClassesThat(
-            partOfDbOtherThan(
-                Stream.of(SHARED_BY_ALL, OPENING).flatMap(Set::stream).collect(toSet())))
+            inStoreDbOtherThan(Stream.of(SHARED, OPENING).flatMap(Set::stream).collect(toSet())))
         .check(PROGRAM);
   }
 
-  private static DescribedPredicate<JavaClass> partOfDbOtherThan(Set<String> names) {
+  private static DescribedPredicate<JavaClass> inStoreDbOtherThan(Set<String> names) {
     return DescribedPredicate.describe(
         "are in store.db and none of " + names,
         type ->
@@ -142,7 +141,7 @@ class RoomsTest {
   }
 
   @Test
-  void the_model_depends_on_nothing_but_java() {
+  void the_model_depends_on_java_only() {
     classes()
         .that()
         .resideInAPackage("carillon.model..")
@@ -153,7 +152,7 @@ class RoomsTest {
   }
 
   @Test
-  void commands_are_clients_and_know_neither_the_store_nor_the_engine() {
+  void commands_do_not_use_the_layers_of_the_server() {
     noClasses()
         .that()
         .resideInAPackage("carillon.cli..")
@@ -182,10 +181,10 @@ class RoomsTest {
     "api.schema, com.networknt..",
     "api.schema, com.google.re2j.."
   })
-  void a_library_is_let_into_one_room_only(String room, String library) {
+  void a_library_is_used_in_one_package_only(String owner, String library) {
     noClasses()
         .that()
-        .resideOutsideOfPackage("carillon." + room + "..")
+        .resideOutsideOfPackage("carillon." + owner + "..")
         .should()
         .dependOnClassesThat()
         .resideInAPackage(library)
@@ -193,7 +192,7 @@ class RoomsTest {
   }
 
   @Test
-  void only_commands_know_the_command_line() {
+  void only_commands_use_picocli() {
     noClasses()
         .that()
         .resideOutsideOfPackages("carillon.app", "carillon.app.config", "carillon.cli..")
@@ -204,7 +203,7 @@ class RoomsTest {
   }
 
   @Test
-  void only_the_program_itself_reads_the_clock() {
+  void only_the_app_layer_reads_the_clock() {
     noClasses()
         .that()
         .resideOutsideOfPackage("carillon.app..")
@@ -229,7 +228,7 @@ class RoomsTest {
   }
 
   @Test
-  void names_say_what_things_are() {
+  void class_names_have_no_vague_parts() {
     Stream<String> names =
         Stream.of(PROGRAM, TESTS).flatMap(JavaClasses::stream).map(JavaClass::getSimpleName);
 
@@ -238,14 +237,14 @@ class RoomsTest {
   }
 
   @Test
-  void tasks_are_claimed_in_one_file_and_reaped_in_one() {
+  void only_claiming_reaping_and_expiring_skip_locked_rows() {
     List<Path> files =
         files(MAIN)
             .filter(file -> read(file).toLowerCase(Locale.ROOT).contains("skip locked"))
             .toList();
 
-    // The reaper skips a task whose holder is just ending or renewing it, the expirer one that is
-    // being claimed.
+    // The reaper skips a task that its holder is ending or renewing; the expirer, one that is being
+    // claimed.
     assertThat(files)
         .containsExactlyInAnyOrder(
             MAIN.resolve("java/carillon/store/queue/Expiry.java"),
@@ -254,8 +253,8 @@ class RoomsTest {
   }
 
   @Test
-  void every_package_says_what_it_is_for() {
-    List<Path> silent =
+  void every_package_has_a_package_info() {
+    List<Path> missing =
         Stream.of(MAIN, TEST)
             .map(root -> root.resolve("java"))
             .flatMap(root -> files(root).map(file -> root.relativize(file.resolveSibling(""))))
@@ -267,7 +266,7 @@ class RoomsTest {
                         .noneMatch(each -> Files.exists(each.resolve("package-info.java"))))
             .toList();
 
-    assertThat(silent).isEmpty();
+    assertThat(missing).isEmpty();
   }
 
   private static Stream<Path> files(Path root) {

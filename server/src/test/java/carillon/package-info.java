@@ -1,4 +1,4 @@
-/** Tests of the whole: how the rooms depend on one another. */
+/** Tests of the whole repository: dependencies between layers, and names in documents. */
 @NullMarked
 package carillon;
 
