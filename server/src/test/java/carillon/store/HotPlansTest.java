@@ -70,10 +70,10 @@ class HotPlansTest {
   }
 
   static Stream<String> hotStatements() {
-    return Explained.classes().stream()
+    return QueryPlans.storeClasses().stream()
         .flatMap(type -> Stream.of(type.getDeclaredFields()))
         .filter(field -> Modifier.isStatic(field.getModifiers()) && field.getType() == String.class)
-        .map(Explained::text)
+        .map(QueryPlans::statement)
         .filter(
             sql ->
                 sql.startsWith("/* ")
@@ -86,7 +86,7 @@ class HotPlansTest {
   @ParameterizedTest
   @MethodSource("hotStatements")
   void a_hot_statement_reads_tasks_through_an_index(String sql) {
-    String plan = Explained.generic(world, Sql.forPartition(sql, partition));
+    String plan = QueryPlans.genericPlan(world, Sql.forPartition(sql, partition));
 
     assertThat(plan)
         .doesNotContain("Seq Scan on task_" + partition.suffix())
@@ -99,7 +99,7 @@ class HotPlansTest {
     String claim =
         hotStatements().filter(sql -> sql.contains("WorkQueue.claimDue")).findFirst().orElseThrow();
 
-    String plan = Explained.generic(world, Sql.forPartition(claim, partition));
+    String plan = QueryPlans.genericPlan(world, Sql.forPartition(claim, partition));
 
     assertThat(plan)
         .contains("Index Scan using task_" + partition.suffix() + "_lane_ready_at_idx")
@@ -116,9 +116,9 @@ class HotPlansTest {
   })
   void what_is_counted_or_forgotten_is_found_by_its_age(
       String type, String statement, String index, String condition) throws Exception {
-    Field field = Explained.type(type).getDeclaredField(statement);
+    Field field = QueryPlans.storeClass(type).getDeclaredField(statement);
 
-    String plan = Explained.generic(world, Explained.text(field));
+    String plan = QueryPlans.genericPlan(world, QueryPlans.statement(field));
 
     assertThat(plan).containsPattern("using " + index + " .*\n +Index Cond: .*" + condition);
   }
@@ -201,12 +201,12 @@ class HotPlansTest {
 
   @Test
   void running_tasks_are_listed_by_their_claims() {
-    String tasks = Explained.generic(world, RunningTasks.TASKS);
+    String tasks = QueryPlans.genericPlan(world, RunningTasks.TASKS);
 
     assertThat(tasks)
         .contains("using task_" + partition.suffix() + "_pkey")
         .doesNotContain("Seq Scan on task");
-    assertThat(Explained.generic(world, RunningTasks.HELD))
+    assertThat(QueryPlans.genericPlan(world, RunningTasks.HELD))
         .contains(" on claim c")
         .doesNotContain(" on task");
   }

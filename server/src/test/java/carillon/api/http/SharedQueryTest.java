@@ -2,7 +2,7 @@ package carillon.api.http;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import carillon.store.TooMuch;
+import carillon.store.StatementTimeout;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -35,7 +35,7 @@ class SharedQueryTest {
     queries.add(keys);
     nanos += takes.toNanos();
     if (timesOut) {
-      throw TooMuch.failure();
+      throw StatementTimeout.failure();
     }
     Map<String, Integer> all = new HashMap<>();
     keys.forEach(key -> all.put(key, queries.size()));

@@ -2,7 +2,7 @@ package carillon.store.deadletters;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import carillon.store.Explained;
+import carillon.store.QueryPlans;
 import carillon.testkit.World;
 import java.util.List;
 import java.util.Map;
@@ -35,7 +35,7 @@ class LetterOrderTest {
                           tx, World.TENANT, filter, LetterSearch.Order.NEWEST_FIRST, null, 100)
                       .orElseThrow());
 
-      assertThat(Explained.generic(world, page.sql()))
+      assertThat(QueryPlans.genericPlan(world, page.sql()))
           .contains("using dead_letter_age")
           .doesNotContain("Incremental Sort");
     }

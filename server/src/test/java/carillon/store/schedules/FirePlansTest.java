@@ -3,7 +3,7 @@ package carillon.store.schedules;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import carillon.model.schedule.OverlapRule;
-import carillon.store.Explained;
+import carillon.store.QueryPlans;
 import carillon.store.tasks.TaskFilter;
 import carillon.testkit.Scheduled;
 import carillon.testkit.World;
@@ -75,7 +75,7 @@ class FirePlansTest {
   })
   void a_statement_uses_its_index(String type, String statement, String index, String condition)
       throws Exception {
-    String plan = Explained.generic(world, text(type, statement));
+    String plan = QueryPlans.genericPlan(world, text(type, statement));
 
     assertThat(plan).doesNotContain("Seq Scan on");
     assertThat(plan).containsPattern("(using|on) " + index);
@@ -87,7 +87,7 @@ class FirePlansTest {
   @ParameterizedTest
   @CsvSource({"FORGET", "FORGET_OF"})
   void fires_are_deleted_by_ctid(String statement) throws Exception {
-    assertThat(Explained.generic(world, text("FireRetention", statement)))
+    assertThat(QueryPlans.genericPlan(world, text("FireRetention", statement)))
         .contains("Tid Scan on schedule_fire");
   }
 
@@ -139,6 +139,6 @@ class FirePlansTest {
   }
 
   private static String text(String type, String statement) throws Exception {
-    return Explained.text(Explained.type(type).getDeclaredField(statement));
+    return QueryPlans.statement(QueryPlans.storeClass(type).getDeclaredField(statement));
   }
 }

@@ -7,7 +7,7 @@ import carillon.model.cron.NominalTime;
 import carillon.model.schedule.FireHash;
 import carillon.model.schedule.FirePlan;
 import carillon.model.schedule.FireSettlement;
-import carillon.store.Explained;
+import carillon.store.QueryPlans;
 import carillon.store.catalog.Types;
 import carillon.store.db.Sql;
 import carillon.store.tasks.TaskCancels;
@@ -96,7 +96,7 @@ class SchedulePlansTest {
     return STORE.stream()
         .flatMap(type -> Stream.of(type.getDeclaredFields()))
         .filter(field -> Modifier.isStatic(field.getModifiers()) && field.getType() == String.class)
-        .map(Explained::text)
+        .map(QueryPlans::statement)
         .filter(sql -> sql.startsWith("/* "))
         .filter(
             sql -> !sql.replace("{partition}", "").contains("{")); // templates of other statements
@@ -105,7 +105,7 @@ class SchedulePlansTest {
   @ParameterizedTest
   @MethodSource("statements")
   void every_statement_about_schedules_uses_an_index(String sql) {
-    String plan = Explained.generic(world, Sql.forPartition(sql, Partition.of(now)));
+    String plan = QueryPlans.genericPlan(world, Sql.forPartition(sql, Partition.of(now)));
 
     assertThat(plan).doesNotContain("Seq Scan on");
     assertThat(plan).as("no comparison of all pairs").doesNotContain("Join Filter");
@@ -144,7 +144,8 @@ class SchedulePlansTest {
   @Test
   void the_schedules_of_a_type_are_found_by_an_index() throws NoSuchFieldException {
     String plan =
-        Explained.generic(world, Explained.text(Types.class.getDeclaredField("NAMED_BY")));
+        QueryPlans.genericPlan(
+            world, QueryPlans.statement(Types.class.getDeclaredField("NAMED_BY")));
 
     assertThat(plan).containsPattern("schedule_type .*\\n +Index Cond: .*tenant = .*type = ");
   }
@@ -154,7 +155,7 @@ class SchedulePlansTest {
     String statement =
         statements().filter(sql -> sql.contains("earliest")).findFirst().orElseThrow();
 
-    String plan = Explained.run(world, statement);
+    String plan = QueryPlans.analyze(world, statement);
 
     assertThat(plan).containsPattern("Index (Only )?Scan using schedule_plan .*rows=1[. ]");
     assertThat(pages(plan)).isLessThan(10);

@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import carillon.model.Partition;
 import carillon.model.TenantId;
 import carillon.model.target.Target;
-import carillon.store.Explained;
+import carillon.store.QueryPlans;
 import carillon.store.catalog.Tenants;
 import carillon.store.stats.StatsReader.Due;
 import carillon.store.stats.StatsReader.PerType;
@@ -243,9 +243,9 @@ class StatsReaderTest {
     "WaitingCounts, DELETE_EMPTY, waiting"
   })
   void all_statistics_use_an_index(String type, String field, String table) throws Exception {
-    String sql = Explained.text(Explained.type(type).getDeclaredField(field));
+    String sql = QueryPlans.statement(QueryPlans.storeClass(type).getDeclaredField(field));
 
-    assertThat(Explained.generic(world, sql))
+    assertThat(QueryPlans.genericPlan(world, sql))
         .doesNotContain("Seq Scan on " + table)
         .doesNotContain("Join Filter")
         .contains("Index");
@@ -253,9 +253,9 @@ class StatsReaderTest {
 
   @Test
   void emptied_lanes_are_not_compared_with_all_others() throws Exception {
-    String sql = Explained.text(WaitingCounts.class.getDeclaredField("DELETE_EMPTY"));
+    String sql = QueryPlans.statement(WaitingCounts.class.getDeclaredField("DELETE_EMPTY"));
 
-    assertThat(Explained.generic(world, sql))
+    assertThat(QueryPlans.genericPlan(world, sql))
         .contains("Index Scan using waiting_pkey on waiting ")
         .containsPattern("Index Cond: .*lane = ANY .*partition = ")
         .doesNotContainPattern("Filter: .*(ANY|ALL)");
@@ -267,9 +267,9 @@ class StatsReaderTest {
     "SERIES, 'span = .*tenant = .*type = ANY .*at >= '"
   })
   void sums_read_ranges_of_the_primary_key(String field, String range) throws Exception {
-    String sql = Explained.text(ActivityReader.class.getDeclaredField(field));
+    String sql = QueryPlans.statement(ActivityReader.class.getDeclaredField(field));
 
-    assertThat(Explained.generic(world, sql))
+    assertThat(QueryPlans.genericPlan(world, sql))
         .contains("using activity_pkey")
         .containsPattern("Index Cond: .*" + range);
   }

@@ -19,12 +19,12 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /** Plans of statements, made as connections of the program make them. */
-public final class Explained {
+public final class QueryPlans {
 
-  private Explained() {}
+  private QueryPlans() {}
 
   /** The plan that it has whatever its arguments are. */
-  public static String generic(World world, String sql) {
+  public static String genericPlan(World world, String sql) {
     Matcher marks = Pattern.compile("\\?").matcher(sql);
     StringBuilder numbered = new StringBuilder();
     for (int i = 1; marks.find(); i++) {
@@ -34,7 +34,7 @@ public final class Explained {
   }
 
   /** Every class of the store, whichever of its packages it is in. */
-  static List<Class<?>> classes() {
+  static List<Class<?>> storeClasses() {
     ClassLoader loader = Db.class.getClassLoader();
     try {
       Path root = Path.of(Db.class.getProtectionDomain().getCodeSource().getLocation().toURI());
@@ -56,15 +56,15 @@ public final class Explained {
   }
 
   /** The class of the store that has this name. */
-  public static Class<?> type(String name) {
-    return classes().stream()
+  public static Class<?> storeClass(String name) {
+    return storeClasses().stream()
         .filter(type -> type.getSimpleName().equals(name))
         .findFirst()
         .orElseThrow();
   }
 
   /** The statement that a class of the store keeps in this field. */
-  public static String text(Field field) {
+  public static String statement(Field field) {
     try {
       field.setAccessible(true);
       return (String) field.get(null);
@@ -74,7 +74,7 @@ public final class Explained {
   }
 
   /** What a statement without arguments did. */
-  public static String run(World world, String sql) {
+  public static String analyze(World world, String sql) {
     return explain(world, "EXPLAIN (ANALYZE, BUFFERS) " + sql);
   }
 

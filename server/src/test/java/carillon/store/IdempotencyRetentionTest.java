@@ -24,7 +24,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** What is kept to recognise repeats is forgotten in time, and not a moment too early. */
-class ForgettingTest {
+class IdempotencyRetentionTest {
 
   private World world;
   private UniqueTasks uniqueTasks;

@@ -48,7 +48,7 @@ import org.junit.jupiter.api.Test;
 
 /** Tasks far ahead: however they are spread, they lie in few partitions and are like any others. */
 @Tag("slow")
-class SharedDaysTest {
+class SharedPartitionsTest {
 
   private static final int FIVE_YEARS = 5 * 365;
 
@@ -357,7 +357,7 @@ class SharedDaysTest {
 
   private static final String LOCKED =
       """
-      /* SharedDaysTest.locked */
+      /* SharedPartitionsTest.locked */
       SELECT count(*) AS locks
       FROM pg_locks
       WHERE pid = pg_backend_pid()
