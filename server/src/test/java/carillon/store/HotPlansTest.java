@@ -32,8 +32,8 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * Every statement that names a partition's own table is a hot one, and goes through an index
- * whatever the statistics say.
+ * Hot statements use an index whatever the planner's statistics say. A statement that names the
+ * table of a partition is hot.
  */
 @Tag("slow")
 class HotPlansTest {
@@ -46,11 +46,11 @@ class HotPlansTest {
     world = World.create();
     partition = Partition.of(world.clock.instant());
     world.discard();
-    // A million waiting, a million finished, and statistics from when there was one task.
+    // A million pending and a million completed tasks, with statistics of a table of one task.
     world.sql(
         "ALTER TABLE carillon.task_%s SET (autovacuum_enabled = false)"
             .formatted(partition.suffix()));
-    TaskId now = TaskId.at(world.clock.instant(), new Random(1)); // begins with the time
+    TaskId now = TaskId.at(world.clock.instant(), new Random(1)); // an id starts with its time
     world.sql("ANALYZE carillon.task_" + partition.suffix());
     world.sql(
         """
@@ -79,7 +79,7 @@ class HotPlansTest {
                 sql.startsWith("/* ")
                     && sql.contains("{partition}")
                     && !sql.contains(" TABLE ")
-                    && !sql.contains("COPY") // reads nothing
+                    && !sql.contains("COPY") // does not read
                     && !sql.contains("{key}"));
   }
 
@@ -90,12 +90,12 @@ class HotPlansTest {
 
     assertThat(plan)
         .doesNotContain("Seq Scan on task_" + partition.suffix())
-        // A time that the index cannot use is compared with every entry of the lane.
+        // A filter on ready_at means that every entry of the lane is read.
         .doesNotContainPattern("Filter: .*ready_at [<>]");
   }
 
   @Test
-  void the_claim_walks_the_queue_index_and_updates_by_row() {
+  void a_claim_scans_the_queue_index_and_updates_rows_by_tid() {
     String claim =
         hotStatements().filter(sql -> sql.contains("WorkQueue.claimDue")).findFirst().orElseThrow();
 
@@ -114,7 +114,7 @@ class HotPlansTest {
     "Replies, FORGET, reply_age, created_at <",
     "UniqueTasks, FORGET, unique_task_age, held_until <"
   })
-  void what_is_counted_or_forgotten_is_found_by_its_age(
+  void old_rows_are_found_by_an_index_on_their_age(
       String type, String statement, String index, String condition) throws Exception {
     Field field = QueryPlans.storeClass(type).getDeclaredField(statement);
 
@@ -124,7 +124,7 @@ class HotPlansTest {
   }
 
   @Test
-  void all_the_hot_statements_were_found() {
+  void the_known_hot_statements_are_among_those_checked() {
     assertThat(hotStatements().map(Sql::name))
         .contains(
             "WorkQueue.claimDue",
@@ -138,19 +138,21 @@ class HotPlansTest {
   }
 
   @Test
-  void claims_and_completions_touch_some_pages_a_task_however_many_wait_or_have_ended() {
+  void claims_and_completions_read_a_bounded_number_of_pages_per_task() {
     world.node("node");
     claimAndComplete(_ -> null);
-    double alike = pagesTouched("AND t.id = ANY");
+    double equalResults = pagesTouched("AND t.id = ANY");
     claimAndComplete(task -> "done: " + task.id());
-    double each = pagesTouched("AND t.id = ANY") - alike;
+    double differentResults = pagesTouched("AND t.id = ANY") - equalResults;
 
-    assertThat(pagesTouched("SKIP LOCKED") / 6_000).as("pages a claimed task").isLessThan(20);
-    assertThat(alike / 3_000).as("pages a task completed like others").isBetween(1.0, 12.0);
-    assertThat(each / 3_000).as("pages a task completed by itself").isBetween(1.0, 20.0);
+    assertThat(pagesTouched("SKIP LOCKED") / 6_000).as("pages per claimed task").isLessThan(20);
+    assertThat(equalResults / 3_000).as("pages per task with the same result").isBetween(1.0, 12.0);
+    assertThat(differentResults / 3_000)
+        .as("pages per task with a result of its own")
+        .isBetween(1.0, 20.0);
   }
 
-  /** 3,000 tasks in three claims. */
+  /** Claims and completes 3,000 tasks in three batches. */
   private static void claimAndComplete(Function<ClaimedTask, @Nullable String> output) {
     for (int round = 0; round < 3; round++) {
       List<ClaimedTask> claimed = world.claim("node", 1_000);
@@ -168,21 +170,21 @@ class HotPlansTest {
   }
 
   @Test
-  void what_expires_is_found_by_its_index_though_nothing_waited_when_it_was_analyzed() {
+  void expired_tasks_are_found_by_an_index_even_with_statistics_of_an_idle_table() {
     Partition earlier = Partition.of(world.clock.instant().minus(Duration.ofDays(2)));
     world.partitions.ensure(earlier);
-    String fill =
+    String insertTasks =
         """
         INSERT INTO carillon.task (tenant, id, partition, lane, state, ready_at, due_at, created_at)
         SELECT 1, gen_random_uuid(), DATE '%s', 1, '%s', %s, now(), now()
         FROM generate_series(1, 20000)
         """;
-    world.sql(fill.formatted(earlier.day(), "PENDING", "now()"));
+    world.sql(insertTasks.formatted(earlier.day(), "PENDING", "now()"));
     world.sql(
         "UPDATE carillon.task_%s SET state = 'COMPLETED', ready_at = NULL"
             .formatted(earlier.suffix()));
     world.sql("VACUUM ANALYZE carillon.task_" + earlier.suffix());
-    world.sql(fill.formatted(earlier.day(), "PENDING", "now()"));
+    world.sql(insertTasks.formatted(earlier.day(), "PENDING", "now()"));
     world.sql(
         """
         UPDATE carillon.task_%s
@@ -195,7 +197,7 @@ class HotPlansTest {
     assertThat(world.store.expiry().expireDue(100)).isZero();
 
     assertThat(pagesTouched("expires_at <= (SELECT clock_timestamp())"))
-        .as("pages of two looks and one end")
+        .as("pages of two searches and one expiry")
         .isBetween(1.0, 500.0);
   }
 
@@ -228,12 +230,12 @@ class HotPlansTest {
 
   @ParameterizedTest
   @MethodSource("lists")
-  void the_first_page_of_a_list_is_there_at_once(TaskFilter filter) {
+  void the_first_page_of_a_list_takes_less_than_200_ms(TaskFilter filter) {
     Duration best = Duration.ofDays(1);
-    for (int runs = 0; runs < 3; runs++) { // the best, so that a busy machine does not matter
-      long began = System.nanoTime();
+    for (int run = 0; run < 3; run++) { // the fastest run counts, so a busy machine does not matter
+      long start = System.nanoTime();
       world.tasks.list(World.TENANT, filter, 100, null, false);
-      Duration took = Duration.ofNanos(System.nanoTime() - began);
+      Duration took = Duration.ofNanos(System.nanoTime() - start);
       best = took.compareTo(best) < 0 ? took : best;
     }
 
@@ -248,7 +250,7 @@ class HotPlansTest {
             FROM pg_stat_statements s
             JOIN pg_database d ON d.oid = s.dbid
             WHERE d.datname = current_database()
-              AND strpos(s.query, '%s') > 0 -- the names that statements begin with are not kept
+              AND strpos(s.query, '%s') > 0 -- pg_stat_statements drops the leading comment
             """
                 .formatted(statement)));
   }

@@ -23,7 +23,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** What is kept to recognise repeats is forgotten in time, and not a moment too early. */
+/** Stored responses and unique keys are deleted after their window, and never before it ends. */
 class IdempotencyRetentionTest {
 
   private World world;
@@ -62,7 +62,7 @@ class IdempotencyRetentionTest {
   }
 
   @Test
-  void an_answer_is_kept_for_a_day_and_then_forgotten_in_bounded_steps() {
+  void a_response_is_deleted_after_a_day_in_bounded_batches() {
     for (int i = 0; i < 5; i++) {
       reply("old-" + i);
     }
@@ -79,7 +79,7 @@ class IdempotencyRetentionTest {
   }
 
   @Test
-  void a_unique_key_is_kept_for_its_window_and_then_forgotten_in_bounded_steps() {
+  void a_unique_key_is_deleted_after_its_window_in_bounded_batches() {
     for (int i = 0; i < 5; i++) {
       unique("old-" + i, Duration.ZERO);
     }
@@ -101,11 +101,11 @@ class IdempotencyRetentionTest {
   }
 
   @Test
-  void a_key_that_is_held_anew_while_it_is_being_forgotten_is_kept() throws Exception {
+  void a_unique_key_that_is_taken_again_during_its_deletion_is_kept() throws Exception {
     TaskId first = unique("k", Duration.ZERO);
     world.cancel(first);
 
-    forgetWhile(
+    deleteDuring(
         "UPDATE carillon.unique_task SET held_until = clock_timestamp() + interval '1 hour'",
         () -> uniqueTasks.forgetOld(10));
 
@@ -113,19 +113,18 @@ class IdempotencyRetentionTest {
   }
 
   @Test
-  void an_answer_that_is_given_anew_while_the_old_one_is_being_forgotten_is_kept()
-      throws Exception {
+  void a_response_that_is_replaced_during_its_deletion_is_kept() throws Exception {
     reply("k");
     world.sql("UPDATE carillon.reply SET created_at = created_at - interval '25 hours'");
 
-    forgetWhile(
+    deleteDuring(
         "UPDATE carillon.reply SET created_at = clock_timestamp()",
         () -> world.store.replies().forgetOld(10));
 
     assertThat(world.value("SELECT count(*) FROM carillon.reply")).isEqualTo("1");
   }
 
-  private static final String WAITING =
+  private static final String WAITING_FOR_LOCK =
       """
       SELECT count(*)
       FROM pg_stat_activity
@@ -133,17 +132,19 @@ class IdempotencyRetentionTest {
         AND wait_event_type = 'Lock'
       """;
 
-  /** Forgets while a change to the same row is not committed yet; it is when somebody waits. */
-  private void forgetWhile(String change, Runnable forget) throws Exception {
+  /**
+   * Starts the deletion while a change to the same row is uncommitted, and commits once it waits.
+   */
+  private void deleteDuring(String change, Runnable delete) throws Exception {
     try (ExecutorService threads = Executors.newSingleThreadExecutor();
         Connection connection = Postgres.connect(world.address);
         Statement statement = connection.createStatement()) {
       connection.setAutoCommit(false);
       assertThat(statement.executeUpdate(change)).isEqualTo(1);
-      Future<?> forgotten = threads.submit(forget);
-      await().until(() -> world.value(WAITING).equals("1"));
+      Future<?> deletion = threads.submit(delete);
+      await().until(() -> world.value(WAITING_FOR_LOCK).equals("1"));
       connection.commit();
-      forgotten.get();
+      deletion.get();
     }
   }
 }

@@ -40,10 +40,10 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * Every order of what can happen to one task, over two connections. The first connection's worker
- * holds the task from before ("old"); the second one claims it again. A model of a dozen lines says
- * what each step must do; the database must agree, in all 720 orders one after the other, and in
- * all pairs of which one begins while the other is uncommitted.
+ * Runs the steps that can happen to one task in every order and compares the database with a small
+ * model: all 720 orders in sequence, and all pairs in which the second step starts while the first
+ * one is uncommitted. Reports, renewals and releases come from the "old" holder, whose claim was
+ * made before the steps begin; a claim makes a new holder.
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 @Tag("slow")
@@ -52,14 +52,14 @@ class InterleavingTest {
   enum Step {
     CLAIM,
     FINISH,
-    FINISH_SAYING,
+    FINISH_WITH_OUTPUT,
     RENEW,
     RELEASE,
     REAP,
     CANCEL
   }
 
-  /** Where a task stands before the steps begin. */
+  /** The situation of the task before the first step. */
   enum Start {
     WAITING,
     HELD,
@@ -67,9 +67,9 @@ class InterleavingTest {
     LAPSED_AND_CANCEL_REQUESTED
   }
 
-  /** What there is to know about a task, and what each step makes of it. */
+  /** The expected task, and how each step changes it. */
   record Model(
-      TaskState state, boolean oldHolds, boolean lapsed, boolean cancelRequested, int fence) {
+      TaskState state, boolean heldByOld, boolean lapsed, boolean cancelRequested, int fence) {
 
     static Model of(Start start) {
       return switch (start) {
@@ -86,20 +86,20 @@ class InterleavingTest {
             state == TaskState.PENDING
                 ? new Model(TaskState.RUNNING, false, false, cancelRequested, fence + 1)
                 : this;
-        case FINISH, FINISH_SAYING -> oldHolds ? ended(TaskState.COMPLETED) : this;
-        case RENEW -> oldHolds ? new Model(state, true, false, cancelRequested, fence) : this;
-        case RELEASE -> oldHolds ? back() : this;
-        case REAP -> state == TaskState.RUNNING && lapsed ? back() : this;
+        case FINISH, FINISH_WITH_OUTPUT -> heldByOld ? ended(TaskState.COMPLETED) : this;
+        case RENEW -> heldByOld ? new Model(state, true, false, cancelRequested, fence) : this;
+        case RELEASE -> heldByOld ? released() : this;
+        case REAP -> state == TaskState.RUNNING && lapsed ? released() : this;
         case CANCEL ->
             switch (state) {
               case PENDING -> ended(TaskState.CANCELLED);
-              case RUNNING -> new Model(state, oldHolds, lapsed, true, fence);
+              case RUNNING -> new Model(state, heldByOld, lapsed, true, fence);
               case COMPLETED, DEAD, CANCELLED, EXPIRED -> this;
             };
       };
     }
 
-    private Model back() {
+    private Model released() {
       return ended(cancelRequested ? TaskState.CANCELLED : TaskState.PENDING);
     }
 
@@ -107,8 +107,8 @@ class InterleavingTest {
       return new Model(next, false, false, cancelRequested, fence);
     }
 
-    /** What can be seen of it in the row. */
-    String seen() {
+    /** The part that is visible in the row. */
+    String visible() {
       return state
           + " fence="
           + fence
@@ -131,12 +131,13 @@ class InterleavingTest {
     world.close();
   }
 
-  /** The only task there is, and the lease that the old holder has. */
+  /** The only task in the database, and the lease of the old holder, if there is one. */
   private record Subject(TaskId id, Lane lane, @Nullable Lease old) {}
 
   private Subject subject(Start start) {
     world.sql("DELETE FROM carillon.task");
     world.sql("DELETE FROM carillon.claim");
+
     TaskId id = world.create(World.task("t", new Target.Pull()));
     Lane lane = world.catalog.laneFor(World.TENANT, "t", 5, 0, Route.PULL);
     makeReady(id);
@@ -158,7 +159,7 @@ class InterleavingTest {
     return new Subject(id, lane, held.lease());
   }
 
-  /** The ready time has up to a millisecond of spread in it. */
+  /** A new task is ready up to a millisecond after it is due, because bursts are spread. */
   private void makeReady(TaskId id) {
     world.sql("UPDATE carillon.task SET ready_at = now() - interval '1 s' WHERE id = '" + id + "'");
   }
@@ -174,7 +175,7 @@ class InterleavingTest {
     switch (step) {
       case CLAIM -> claim(tx, id, subject.lane());
       case FINISH -> report(tx, id, old, WorkReport.Kind.COMPLETED, null);
-      case FINISH_SAYING -> report(tx, id, old, WorkReport.Kind.COMPLETED, "said");
+      case FINISH_WITH_OUTPUT -> report(tx, id, old, WorkReport.Kind.COMPLETED, "output");
       case RELEASE -> report(tx, id, old, WorkReport.Kind.RELEASED, null);
       case RENEW ->
           world
@@ -191,7 +192,7 @@ class InterleavingTest {
     }
   }
 
-  /** One with an output is written by a statement of its own. */
+  /** A result with an output is written by a different statement than one without. */
   private void report(
       Tx tx, TaskId id, Lease lease, WorkReport.Kind kind, @Nullable String output) {
     world
@@ -206,24 +207,24 @@ class InterleavingTest {
   }
 
   private void reap(Tx tx, TaskId id) {
-    for (Claims.Lost silent : world.store.claims().lapsed(10)) {
+    for (Claims.Lost lost : world.store.claims().lapsed(10)) {
       world
           .store
           .claims()
           .reap(
               tx,
-              silent,
+              lost,
               (held, _) -> {
                 assertThat(held.id()).isEqualTo(id);
                 return new Outcome.RetryAt(
-                    Instant.now().minusSeconds(1), Failure.of(FailureKind.LEASE_LOST, "silent"));
+                    Instant.now().minusSeconds(1), Failure.of(FailureKind.LEASE_LOST, "lost"));
               });
     }
   }
 
-  /** With one of the two ways to finish. */
+  /** All orders of the steps, with one of the two ways to finish. */
   private static Stream<List<Step>> allOrders(Step finish) {
-    Set<Step> steps = EnumSet.complementOf(EnumSet.of(Step.FINISH, Step.FINISH_SAYING));
+    Set<Step> steps = EnumSet.complementOf(EnumSet.of(Step.FINISH, Step.FINISH_WITH_OUTPUT));
     steps.add(finish);
     return permutations(new ArrayList<>(), steps);
   }
@@ -243,30 +244,30 @@ class InterleavingTest {
   }
 
   /**
-   * Without a holder from before most steps have nothing to do; with a cancel requested the end is
-   * the same.
+   * Leaves out two starts that add little: without an old holder most steps do nothing, and with a
+   * cancel requested beforehand the task ends the same way.
    */
   @ParameterizedTest
-  @CsvSource({"HELD, FINISH", "LAPSED, FINISH", "LAPSED, FINISH_SAYING"}) // lapsed has more ways
-  void all_orders_one_after_the_other_do_what_the_model_says(Start start, Step finish) {
-    int n = 0;
+  @CsvSource({"HELD, FINISH", "LAPSED, FINISH", "LAPSED, FINISH_WITH_OUTPUT"})
+  void steps_in_sequence_match_the_model_in_every_order(Start start, Step finish) {
+    int orders = 0;
     for (List<Step> order : allOrders(finish).toList()) {
       Subject subject = subject(start);
-      n++;
+      orders++;
       Model model = Model.of(start);
       for (Step step : order) {
         runAlone(step, subject);
         model = model.after(step);
-        assertThat(seen(subject.id()))
+        assertThat(visible(subject.id()))
             .as("%s, %s up to %s", start, order, step)
-            .isEqualTo(model.seen());
+            .isEqualTo(model.visible());
       }
-      assertTrailIsLegal(subject.id());
+      assertTransitionsAreLegal(subject.id());
     }
-    assertThat(n).isEqualTo(720);
+    assertThat(orders).isEqualTo(720);
   }
 
-  private String seen(TaskId id) {
+  private String visible(TaskId id) {
     TaskView task = world.find(id);
     return task.state()
         + " fence="
@@ -275,10 +276,10 @@ class InterleavingTest {
   }
 
   /**
-   * Every recorded change is an arrow of TaskState, each starts where the one before ended, and
-   * fences only rise.
+   * Every recorded transition is allowed by TaskState and starts in the state where the one before
+   * it ended; fences never fall.
    */
-  private void assertTrailIsLegal(TaskId id) {
+  private void assertTransitionsAreLegal(TaskId id) {
     TaskStory story = world.tasks.story(World.TENANT, id).orElseThrow();
     TaskState state = TaskState.PENDING;
     int fence = 0;
@@ -312,15 +313,15 @@ class InterleavingTest {
 
   @ParameterizedTest
   @MethodSource("overlaps")
-  void a_step_that_begins_while_another_is_uncommitted_ends_as_if_they_had_come_one_by_one(
-      Overlap overlap) throws InterruptedException, ExecutionException {
+  void overlapping_steps_have_the_result_of_some_sequential_order(Overlap overlap)
+      throws InterruptedException, ExecutionException {
     Subject subject = subject(overlap.start());
     overlapping.run(
         tx -> run(tx, overlap.first(), subject),
         overlap.commits(),
         tx -> run(tx, overlap.second(), subject));
     if (overlap.second() == Step.REAP) {
-      runAlone(Step.REAP, subject); // what was locked is left to the next pass
+      runAlone(Step.REAP, subject); // the reaper leaves locked tasks to its next pass
     }
 
     Model start = Model.of(overlap.start());
@@ -331,10 +332,10 @@ class InterleavingTest {
       legal.add(start.after(overlap.second()).after(overlap.first()));
     }
     if (overlap.second() == Step.CLAIM) {
-      legal.add(afterFirst); // a claim skips what another transaction has locked
+      legal.add(afterFirst); // a claim skips tasks that another transaction has locked
     }
-    assertThat(legal).as("%s", overlap).extracting(Model::seen).contains(seen(subject.id()));
-    assertTrailIsLegal(subject.id());
+    assertThat(legal).as("%s", overlap).extracting(Model::visible).contains(visible(subject.id()));
+    assertTransitionsAreLegal(subject.id());
   }
 
   private void runAlone(Step step, Subject subject) {

@@ -34,7 +34,7 @@ class LifeOfATaskTest {
   }
 
   @Test
-  void a_claimed_task_is_completed_and_its_story_says_so() {
+  void a_completed_task_has_its_attempt_and_transitions_recorded() {
     TaskId id = world.discard();
     ClaimedTask claimed = world.claimOne("node");
 

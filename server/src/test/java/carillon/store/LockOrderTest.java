@@ -38,9 +38,10 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /**
- * Everything that ends or renews claims locks in one order: node, tasks of all days, dead letters
- * and their groups, claims. Each test stops one transaction just before it touches its claim row,
- * lets another one run into it, and expects that neither was ended by PostgreSQL's deadlock check.
+ * Transactions that end or renew claims take their locks in one order: node, tasks of all
+ * partitions, dead letters and their groups, claims. Each test stops one transaction just before it
+ * touches its claim row, starts a second one that needs the same rows, and expects that PostgreSQL
+ * detects no deadlock.
  */
 class LockOrderTest {
 
@@ -49,7 +50,7 @@ class LockOrderTest {
   private final ExecutorService threads = Executors.newCachedThreadPool();
   private World world;
 
-  /** What the holder of a claim does with it. */
+  /** What the holder does with its claim. */
   enum Holder {
     COMPLETES(TaskState.COMPLETED),
     FAILS(TaskState.PENDING),
@@ -74,15 +75,15 @@ class LockOrderTest {
     world.node("node");
     world.sql(
         """
-        CREATE FUNCTION hold() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        CREATE FUNCTION wait_for_lock_42() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
             PERFORM set_config('lock_timeout', '0', true);
             PERFORM pg_advisory_xact_lock_shared(42);
             RETURN NULL;
         END $$
         """);
     world.sql(
-        "CREATE TRIGGER hold BEFORE UPDATE OR DELETE ON carillon.claim"
-            + " FOR EACH STATEMENT EXECUTE FUNCTION hold()");
+        "CREATE TRIGGER wait_for_lock_42 BEFORE UPDATE OR DELETE ON carillon.claim"
+            + " FOR EACH STATEMENT EXECUTE FUNCTION wait_for_lock_42()");
   }
 
   @AfterEach
@@ -94,40 +95,40 @@ class LockOrderTest {
 
   @ParameterizedTest
   @EnumSource
-  void the_reaper_and_the_holder_of_a_claim_never_wait_for_each_other(Holder holder)
+  void the_reaper_and_the_holder_of_a_claim_do_not_deadlock(Holder holder)
       throws InterruptedException, ExecutionException {
     ClaimedTask task = holder.isNode() ? claimedByNode() : claimed(Duration.ZERO);
     if (!holder.isNode()) {
       lapse(task.lease().claim());
     }
-    var silent = new Claims.Lost(task.lease().claim(), null, task.id().partition());
+    var lost = new Claims.Lost(task.lease().claim(), null, task.id().partition());
 
-    overlap(tx -> act(tx, holder, task), tx -> reap(tx, silent, retry()));
+    overlap(tx -> act(tx, holder, task), tx -> reap(tx, lost, retry()));
 
-    world.db.inTransaction(tx -> reap(tx, silent, retry())); // the next pass of the reaper
+    world.db.inTransaction(tx -> reap(tx, lost, retry())); // the next pass of the reaper
     assertThat(world.state(task.id())).isEqualTo(holder.next);
     assertThat(world.value("SELECT count(*) FROM carillon.claim"))
         .isEqualTo(holder == Holder.RENEWS ? "1" : "0");
   }
 
   @Test
-  void a_report_about_two_days_and_the_reaper_never_wait_for_each_other()
+  void a_report_on_two_partitions_and_the_reaper_do_not_deadlock()
       throws InterruptedException, ExecutionException {
     ClaimedTask today = claimed(Duration.ZERO);
     ClaimedTask tomorrow = claimed(Duration.ofDays(1));
     lapse(tomorrow.lease().claim());
-    var silent = new Claims.Lost(tomorrow.lease().claim(), null, tomorrow.id().partition());
+    var lost = new Claims.Lost(tomorrow.lease().claim(), null, tomorrow.id().partition());
 
     overlap(
         tx -> report(tx, WorkReport.Kind.DEAD, today, tomorrow),
-        tx -> reap(tx, silent, new Outcome.Dead(FAILED, false)));
+        tx -> reap(tx, lost, new Outcome.Dead(FAILED, false)));
 
     assertThat(world.value("SELECT count(*) FROM carillon.dead_letter")).isEqualTo("2");
   }
 
   @ParameterizedTest
   @CsvSource({"true", "false"})
-  void a_report_and_a_renewal_about_two_days_never_wait_for_each_other(boolean reportIsFirst)
+  void a_report_and_a_renewal_on_two_partitions_do_not_deadlock(boolean reportIsFirst)
       throws InterruptedException, ExecutionException {
     ClaimedTask today = claimed(Duration.ZERO);
     ClaimedTask tomorrow = claimed(Duration.ofDays(1));
@@ -142,7 +143,7 @@ class LockOrderTest {
   }
 
   @Test
-  void the_reaper_leaves_what_another_transaction_has_locked_to_its_next_pass()
+  void the_reaper_leaves_locked_tasks_to_its_next_pass()
       throws InterruptedException, ExecutionException {
     TaskId first = world.create(World.task("t", new Target.Pull()));
     TaskId second = world.create(World.task("t", new Target.Pull()));
@@ -154,39 +155,39 @@ class LockOrderTest {
                     .equals("2"));
     Lease lease = world.claim("node", 2).getFirst().lease();
     world.sql("UPDATE carillon.node SET lease_until = now() - interval '1 s'");
-    var silent = new Claims.Lost(lease.claim(), "node", first.partition());
+    var lost = new Claims.Lost(lease.claim(), "node", first.partition());
     world.sql("BEGIN; SELECT FROM carillon.task WHERE id = '%s' FOR UPDATE".formatted(first));
 
-    world.db.tryTransaction(tx -> reap(tx, silent, retry()));
+    world.db.tryTransaction(tx -> reap(tx, lost, retry()));
 
     world.sql("COMMIT");
     assertThat(world.state(first)).isEqualTo(TaskState.RUNNING);
     assertThat(world.state(second)).isEqualTo(TaskState.PENDING);
-    assertThat(world.store.claims().lapsed(10)).containsExactly(silent);
-    world.db.tryTransaction(tx -> reap(tx, silent, retry()));
+    assertThat(world.store.claims().lapsed(10)).containsExactly(lost);
+    world.db.tryTransaction(tx -> reap(tx, lost, retry()));
     assertThat(world.state(first)).isEqualTo(TaskState.PENDING);
     assertThat(world.store.claims().lapsed(10)).isEmpty();
   }
 
   /**
-   * Runs the first up to its claim rows, then the second until it is done or waits, and then both
-   * to their ends. Neither is tried again, so a deadlock fails one of them.
+   * Runs the first transaction up to its claim rows, then the second one until it is done or waits
+   * for a lock, and then both to their end. Neither is retried, so a deadlock fails the test.
    */
   private void overlap(Function<Tx, ?> first, Function<Tx, ?> second)
       throws InterruptedException, ExecutionException {
     world.value("SELECT pg_advisory_lock(42)");
-    Future<?> held = threads.submit(() -> world.db.tryTransaction(first::apply));
-    await().until(() -> held.isDone() || waiting("advisory") == 1);
-    Future<?> begun = threads.submit(() -> world.db.tryTransaction(second::apply));
+    Future<?> stopped = threads.submit(() -> world.db.tryTransaction(first::apply));
+    await().until(() -> stopped.isDone() || waiters("advisory") == 1);
+    Future<?> waiting = threads.submit(() -> world.db.tryTransaction(second::apply));
     await()
         .pollInterval(Duration.ofMillis(2))
-        .until(() -> begun.isDone() || waiting("advisory") + waiting("transactionid") == 2);
+        .until(() -> waiting.isDone() || waiters("advisory") + waiters("transactionid") == 2);
     world.value("SELECT pg_advisory_unlock(42)");
-    held.get();
-    begun.get();
+    stopped.get();
+    waiting.get();
   }
 
-  private int waiting(String lock) {
+  private int waiters(String lock) {
     return Integer.parseInt(
         world.value(
             "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
@@ -220,7 +221,7 @@ class LockOrderTest {
     return world.store.pullQueue().report(tx, World.TENANT, reports, List.of(), "worker");
   }
 
-  /** Shortens the leases, so that the claims are to be looked at sooner. */
+  /** Renews with a shorter lease, which also brings forward the time of the claim's next check. */
   private Object renew(Tx tx, ClaimedTask... tasks) {
     List<PullQueue.Renewal> renewals =
         List.of(tasks).stream()
@@ -232,8 +233,8 @@ class LockOrderTest {
         .renew(tx, World.TENANT, renewals, _ -> true, Duration.ofSeconds(30));
   }
 
-  private Object reap(Tx tx, Claims.Lost silent, Outcome outcome) {
-    return world.store.claims().reap(tx, silent, (_, _) -> outcome);
+  private Object reap(Tx tx, Claims.Lost lost, Outcome outcome) {
+    return world.store.claims().reap(tx, lost, (_, _) -> outcome);
   }
 
   private static Outcome retry() {
@@ -251,9 +252,9 @@ class LockOrderTest {
     return world.claimOne("node");
   }
 
-  /** Creates a task that was due so much later and is due now, and claims it for a worker. */
-  private ClaimedTask claimed(Duration later) {
-    TaskId id = world.create(World.task("t", new Target.Pull(), world.clock.instant().plus(later)));
+  /** A task in the partition of that time, made due now and claimed by a worker. */
+  private ClaimedTask claimed(Duration ahead) {
+    TaskId id = world.create(World.task("t", new Target.Pull(), world.clock.instant().plus(ahead)));
     world.sql(
         "UPDATE carillon.task SET ready_at = now() - interval '1 s' WHERE id = '%s'".formatted(id));
     Lane lane = world.catalog.laneFor(World.TENANT, "t", 5, 0, Route.PULL);

@@ -6,7 +6,7 @@ import carillon.testkit.Postgres;
 import carillon.testkit.World;
 import org.junit.jupiter.api.Test;
 
-/** What the tests connect as is what docs/operations.md tells people to create. */
+/** The tests connect as the unprivileged role that docs/operations.md describes. */
 class PlainRoleTest {
 
   static final String ATTRIBUTES =
@@ -27,7 +27,7 @@ class PlainRoleTest {
       """;
 
   @Test
-  void the_product_is_tested_as_a_role_without_any_attribute_membership_or_parameter() {
+  void tests_connect_as_a_role_without_attributes_memberships_or_parameters() {
     try (World world = World.create()) {
       assertThat(world.value(ATTRIBUTES)).isEmpty();
       assertThat(world.value("SELECT current_user || ' ' || session_user"))

@@ -18,22 +18,22 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
-/** Plans of statements, made as connections of the program make them. */
+/** Plans of SQL statements, with the planner settings of the program's own connections. */
 public final class QueryPlans {
 
   private QueryPlans() {}
 
-  /** The plan that it has whatever its arguments are. */
+  /** The plan that serves any arguments. */
   public static String genericPlan(World world, String sql) {
-    Matcher marks = Pattern.compile("\\?").matcher(sql);
+    Matcher placeholders = Pattern.compile("\\?").matcher(sql);
     StringBuilder numbered = new StringBuilder();
-    for (int i = 1; marks.find(); i++) {
-      marks.appendReplacement(numbered, "\\$" + i);
+    for (int i = 1; placeholders.find(); i++) {
+      placeholders.appendReplacement(numbered, "\\$" + i);
     }
-    return explain(world, "EXPLAIN (GENERIC_PLAN) " + marks.appendTail(numbered));
+    return explain(world, "EXPLAIN (GENERIC_PLAN) " + placeholders.appendTail(numbered));
   }
 
-  /** Every class of the store, whichever of its packages it is in. */
+  /** Every class of {@code carillon.store} and its subpackages. */
   static List<Class<?>> storeClasses() {
     ClassLoader loader = Db.class.getClassLoader();
     try {
@@ -55,7 +55,7 @@ public final class QueryPlans {
     }
   }
 
-  /** The class of the store that has this name. */
+  /** The class of the store with this simple name. */
   public static Class<?> storeClass(String name) {
     return storeClasses().stream()
         .filter(type -> type.getSimpleName().equals(name))
@@ -63,7 +63,7 @@ public final class QueryPlans {
         .orElseThrow();
   }
 
-  /** The statement that a class of the store keeps in this field. */
+  /** The SQL text in this constant. */
   public static String statement(Field field) {
     try {
       field.setAccessible(true);
@@ -73,13 +73,13 @@ public final class QueryPlans {
     }
   }
 
-  /** What a statement without arguments did. */
+  /** Runs a statement without arguments and returns its plan with row counts and buffers. */
   public static String analyze(World world, String sql) {
     return explain(world, "EXPLAIN (ANALYZE, BUFFERS) " + sql);
   }
 
   private static String explain(World world, String sql) {
-    // Simple mode: the driver must not ask for the values that a generic plan does without.
+    // In simple mode the driver does not ask for the arguments, which a generic plan leaves open.
     var simple =
         new Db.Address(
             world.address.url() + "?preferQueryMode=simple",
@@ -94,7 +94,7 @@ public final class QueryPlans {
               "enable_mergejoin",
               "enable_incremental_sort",
               "jit")) {
-        statement.execute("SET " + off + " = off"); // as Db does
+        statement.execute("SET " + off + " = off"); // like Db
       }
       statement.execute("SET max_parallel_workers_per_gather = 0");
       StringBuilder plan = new StringBuilder();

@@ -46,7 +46,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** Tasks far ahead: however they are spread, they lie in few partitions and are like any others. */
+/** Tasks far ahead lie in few partitions, however they are spread, and behave like all others. */
 @Tag("slow")
 class SharedPartitionsTest {
 
@@ -115,7 +115,7 @@ class SharedPartitionsTest {
   }
 
   @Test
-  void a_task_on_every_day_of_five_years_makes_a_bounded_number_of_partitions() {
+  void a_task_on_every_day_of_five_years_needs_a_bounded_number_of_partitions() {
     List<TaskId> ids = createAll(everyDay(FIVE_YEARS, null));
 
     assertThat(partitions()).isLessThanOrEqualTo(54);
@@ -126,10 +126,9 @@ class SharedPartitionsTest {
   }
 
   @Test
-  void however_tasks_are_created_no_day_far_ahead_gets_a_partition() throws Exception {
+  void no_way_to_create_tasks_adds_a_partition_for_a_day_far_ahead() throws Exception {
     world.partitions.ensure(Partition.of(world.clock.instant()));
-    DayRange.quarters(world.clock.instant())
-        .forEach(world.partitions::ensure); // as the janitor does
+    DayRange.quarters(world.clock.instant()).forEach(world.partitions::ensure); // like the janitor
     int before = partitions();
     for (int day = 300; day < 310; day++) {
       world.create(due(inDays(day)));
@@ -147,20 +146,20 @@ class SharedPartitionsTest {
     Scheduled scheduled = new Scheduled(world);
     scheduled.every("s", 86_400);
     Instant end = world.clock.instant().minus(Duration.ofDays(1));
-    var asked =
+    var request =
         new Backfills.Request(end.minus(Duration.ofDays(700)), end, OverlapRule.ALLOW, false);
-    var backfill = ((Backfills.Result.Saved) scheduled.backfill("s", asked)).backfill();
+    var backfill = ((Backfills.Result.Saved) scheduled.backfill("s", request)).backfill();
     int steps = 0;
     while (!world.store.backfillSteps().take(backfill.id()).isOver()) {
       steps++;
     }
     assertThat(steps).isLessThan(100);
     assertThat(count("carillon.task WHERE schedule = 's'")).isGreaterThan(600);
-    assertThat(partitions()).isLessThanOrEqualTo(withMonths + 1); // tomorrow, at midnight
+    assertThat(partitions()).isLessThanOrEqualTo(withMonths + 1); // one more around midnight
   }
 
   @Test
-  void what_is_enqueued_in_sql_lies_in_the_partition_that_its_day_shares() throws SQLException {
+  void a_task_enqueued_in_sql_lies_in_the_shared_partition_of_its_due_day() throws SQLException {
     world.partitions.ensure(Partition.of(world.clock.instant()));
     DayRange.quarters(world.clock.instant()).forEach(world.partitions::ensure);
     try (SqlUser user = SqlUser.owner(world.address)) {
@@ -199,7 +198,7 @@ class SharedPartitionsTest {
     assertThat(list(TaskFilter.ALL))
         .hasSize(400)
         .isSortedAccordingTo(comparing((TaskView task) -> task.id().toString()).reversed());
-    // Whole months ahead, where no day has a partition of its own, the order is that of due times.
+    // Where no day has a partition of its own, the order of ids is the order of due times.
     assertThat(list(due(inDays(70), inDays(330))))
         .isSortedAccordingTo(comparing(TaskView::dueAt).reversed());
 
@@ -215,7 +214,7 @@ class SharedPartitionsTest {
   }
 
   @Test
-  void a_task_far_ahead_runs_at_once_when_it_is_told_to() {
+  void a_task_far_ahead_can_be_made_due_now() {
     world.node("node");
     TaskId id = world.create(due(inDays(300)));
     assertThat(world.claim("node", 1)).isEmpty();
@@ -225,12 +224,12 @@ class SharedPartitionsTest {
     assertThat(world.claimOne("node").id()).isEqualTo(id);
   }
 
-  /** As if the task had been created more than a month ago. */
+  /** Moves a task to the partition that it would have if it had been created 200 days earlier. */
   private TaskId createdLongAgo(Instant dueAt) {
     DayRange days = DayRange.of(dueAt, dueAt.minus(Duration.ofDays(200)));
     world.partitions.ensure(days);
-    TaskId near = world.create(due(dueAt));
-    String own = near.partition().suffix();
+    TaskId recent = world.create(due(dueAt));
+    String recentPartition = recent.partition().suffix();
     String id = TaskId.at(days.idTime(dueAt), new Random()).toString();
     world.sql(
         """
@@ -238,17 +237,17 @@ class SharedPartitionsTest {
         INSERT INTO carillon.task_%s (tenant, id, partition, lane, ready_at, due_at, created_at, payload, target)
         SELECT tenant, '%s', DATE '%s', lane, ready_at, due_at, created_at, payload, target FROM moved
         """
-            .formatted(own, near, days.partition().suffix(), id, days.first()));
+            .formatted(recentPartition, recent, days.partition().suffix(), id, days.first()));
     return TaskId.parse(id).orElseThrow();
   }
 
   @Test
-  void every_sweep_looks_where_the_tasks_of_today_may_lie_that_were_created_long_ago() {
+  void every_sweep_reads_the_shared_partition_of_today() {
     world.catalog.refresh();
-    world.sweep(); // the first one looks everywhere
+    world.sweep(); // the first sweep reads all partitions
     Instant soon = world.clock.instant().plusSeconds(30);
     world.partitions.ensure(DayRange.of(soon, soon.minus(Duration.ofDays(200))));
-    world.sweep(); // and so does the first after a partition was opened
+    world.sweep(); // so does the first one after a partition was created
     TaskId id = createdLongAgo(soon);
     Instant dueAt = world.find(id).dueAt();
     world.agenda.takeDue(inDays(1), _ -> true);
@@ -262,7 +261,7 @@ class SharedPartitionsTest {
   }
 
   @Test
-  void a_task_that_was_created_long_ago_starts_when_it_is_due() {
+  void a_task_in_a_shared_partition_starts_when_it_is_due() {
     world.node("node");
     TaskId id = createdLongAgo(world.clock.instant().plusMillis(700));
     world.sweep();
@@ -276,7 +275,7 @@ class SharedPartitionsTest {
   }
 
   @Test
-  void a_shared_partition_is_kept_until_its_last_day_is_too_old() {
+  void a_shared_partition_is_kept_until_its_last_day_expires() {
     LocalDate first = LocalDate.of(2020, 1, 1);
     world.partitions.ensure(new DayRange(first, first.plusMonths(1).minusDays(1)));
     world.partitions.ensure(new DayRange(first, first.plusMonths(3).minusDays(1)));
@@ -287,7 +286,7 @@ class SharedPartitionsTest {
   }
 
   @Test
-  void a_task_far_ahead_is_never_dropped_before_it_has_run() {
+  void a_partition_with_a_pending_task_is_never_dropped() {
     TaskId id = world.create(due(inDays(100)));
 
     assertThat(world.partitions.dropBefore(Partition.of(inDays(1_000)))).isZero();
@@ -295,8 +294,7 @@ class SharedPartitionsTest {
   }
 
   @Test
-  void nodes_that_create_into_a_shared_partition_at_the_same_time_create_it_once()
-      throws Exception {
+  void nodes_that_need_the_same_shared_partition_create_it_once() throws Exception {
     Instant dueAt =
         LocalDate.ofInstant(inDays(400), ZoneOffset.UTC).atTime(12, 0).toInstant(ZoneOffset.UTC);
     List<World> nodes = List.of(world, world.beside(), world.beside(), world.beside());
@@ -320,7 +318,7 @@ class SharedPartitionsTest {
   }
 
   @Test
-  void ten_thousand_tasks_over_five_years_cost_claims_and_sweeps_nothing() {
+  void tasks_far_ahead_do_not_slow_down_claims_and_sweeps() {
     world.countStatements();
     world.node("node");
     double before = pagesOfSweepsAndClaims();
@@ -334,12 +332,12 @@ class SharedPartitionsTest {
     assertThat(pagesOfSweepsAndClaims()).isLessThan(before * 1.5 + 50);
   }
 
-  /** Of 20 sweeps and as many claims of one task each. */
+  /** The pages read by 20 sweeps and 20 claims of one task each. */
   private double pagesOfSweepsAndClaims() {
     world.discard();
     world.catalog.refresh();
     world.sql("SELECT pg_stat_statements_reset()");
-    for (int times = 0; times < 20; times++) {
+    for (int round = 0; round < 20; round++) {
       world.sweep();
       world.discard();
       world.claimOne("node");
@@ -364,24 +362,24 @@ class SharedPartitionsTest {
         AND locktype = 'relation'
       """;
 
-  /** How many relations a transaction holds a lock on after this, the first time and later. */
+  /** The most relations that a transaction has locked after this work, over several runs. */
   private int locks(Consumer<Tx> work) {
-    int most = 0;
-    for (int times = 0; times < 6; times++) {
-      most =
+    int max = 0;
+    for (int round = 0; round < 6; round++) {
+      max =
           Math.max(
-              most,
+              max,
               world.db.inTransaction(
                   tx -> {
                     work.accept(tx);
                     return tx.query(LOCKED, row -> row.getInt("locks")).getFirst();
                   }));
     }
-    return most;
+    return max;
   }
 
   @Test
-  void what_is_done_to_one_task_locks_its_own_partition() {
+  void an_operation_on_one_task_locks_only_its_partition() {
     List<TaskId> ids = createAll(everyDay(FIVE_YEARS, null));
     TaskReader reader = new TaskReader(world.db, world.catalog);
     TaskId id = ids.getFirst();
@@ -405,7 +403,7 @@ class SharedPartitionsTest {
   }
 
   @Test
-  void what_goes_through_all_days_gives_back_its_locks() {
+  void an_operation_on_all_partitions_releases_its_locks() {
     createAll(everyDay(FIVE_YEARS, "k"));
     TaskFilter byKey = new TaskFilter("t", null, "none", null, null, null, null, Map.of());
     TaskFilter byType = new TaskFilter("t", null, null, null, null, null, "none", Map.of());

@@ -67,7 +67,7 @@ class SqlEnqueueTest {
   }
 
   @Test
-  void a_committed_transaction_enqueues_exactly_one_task_as_it_was_asked_for() throws SQLException {
+  void a_committed_transaction_enqueues_one_task_with_the_given_values() throws SQLException {
     user.begin();
     String id =
         user.enqueue(
@@ -90,7 +90,7 @@ class SqlEnqueueTest {
   }
 
   @Test
-  void what_a_savepoint_takes_back_was_never_enqueued() throws SQLException {
+  void a_rollback_to_a_savepoint_undoes_an_enqueue() throws SQLException {
     user.begin();
     String kept = user.enqueue("'mail'");
     user.sql("SAVEPOINT s");
@@ -106,7 +106,7 @@ class SqlEnqueueTest {
   }
 
   @Test
-  void a_node_knows_the_lane_after_its_next_refresh() throws SQLException {
+  void a_node_sees_a_new_lane_after_its_next_refresh() throws SQLException {
     world.create(World.task("known", null));
     world.catalog.refresh();
     user.enqueue("'mail'");
@@ -114,7 +114,7 @@ class SqlEnqueueTest {
     world.catalog.refresh();
 
     assertThat(world.catalog.lanes(World.TENANT, "mail")).hasSize(1);
-    world.create(World.task("later", null)); // folds the changes into the number
+    world.create(World.task("later", null)); // folds the recorded changes into the version
     world.catalog.refresh();
     user.enqueue("'third'");
     world.catalog.refresh();
@@ -122,7 +122,7 @@ class SqlEnqueueTest {
   }
 
   @Test
-  void a_due_time_is_kept_to_the_microsecond_whatever_the_session_is_set_to() throws SQLException {
+  void a_due_time_is_stored_to_the_microsecond_in_any_session_time_zone() throws SQLException {
     user.sql("SET TimeZone = 'Pacific/Kiritimati'");
     Instant due = world.clock.instant().truncatedTo(ChronoUnit.DAYS).plus(Duration.ofHours(47));
 
@@ -134,7 +134,7 @@ class SqlEnqueueTest {
   }
 
   @Test
-  void the_past_means_now_and_a_delay_counts_from_now() throws SQLException {
+  void a_past_due_time_means_now_and_a_delay_counts_from_now() throws SQLException {
     TaskView past = task(user.enqueue("'mail', due_at => '-infinity'"));
     TaskView delayed = task(user.enqueue("'mail', delay => interval '90 minutes'"));
 
@@ -144,7 +144,7 @@ class SqlEnqueueTest {
   }
 
   @Test
-  void what_is_due_in_a_day_that_does_not_exist_yet_waits_in_an_earlier_one() throws SQLException {
+  void a_task_whose_partition_does_not_exist_lies_in_an_earlier_one() throws SQLException {
     Instant due = world.clock.instant().truncatedTo(ChronoUnit.MICROS).plus(Duration.ofDays(700));
 
     TaskView task = task(user.enqueue("'mail', due_at => '" + due + "'"));
@@ -157,7 +157,7 @@ class SqlEnqueueTest {
   }
 
   @Test
-  void without_any_day_it_says_what_to_do() {
+  void without_partitions_the_error_explains_how_to_create_them() {
     world.sql("DELETE FROM carillon.partition");
     assertThatThrownBy(() -> user.enqueue("'mail'"))
         .isInstanceOf(SQLException.class)
@@ -165,13 +165,13 @@ class SqlEnqueueTest {
         .hasMessageContaining("Start a server");
   }
 
-  private static final String DROP_LATEST_DAY =
+  private static final String DROP_LATEST_PARTITION =
       """
-      /* SqlEnqueueTest.dropLatestDay */
+      /* SqlEnqueueTest.dropLatestPartition */
       DELETE FROM carillon.partition WHERE day = (SELECT max(day) FROM carillon.partition)
       """;
 
-  private void onlyThreeOldDays() {
+  private void keepOnlyThreeOldPartitions() {
     for (int day = 1; day <= 3; day++) {
       world.partitions.ensure(Partition.of(world.clock.instant().minus(Duration.ofDays(day))));
     }
@@ -179,8 +179,8 @@ class SqlEnqueueTest {
   }
 
   @Test
-  void where_only_old_days_exist_the_one_that_is_used_cannot_be_dropped() throws SQLException {
-    onlyThreeOldDays();
+  void an_old_partition_cannot_be_dropped_while_a_transaction_uses_it() throws SQLException {
+    keepOnlyThreeOldPartitions();
     user.begin();
 
     TaskId id = id(user.enqueue("'mail'"));
@@ -191,7 +191,7 @@ class SqlEnqueueTest {
             world.value(
                 "SELECT string_agg(day::text, ' ' ORDER BY day)"
                     + " FROM (SELECT day FROM carillon.partition FOR UPDATE SKIP LOCKED) free"))
-        .as("the others can")
+        .as("the other partitions can be dropped")
         .isEqualTo(
             world.value(
                 "SELECT string_agg(day::text, ' ' ORDER BY day) FROM carillon.partition WHERE day"
@@ -202,19 +202,19 @@ class SqlEnqueueTest {
   }
 
   @Test
-  void a_day_that_is_dropped_meanwhile_is_not_used() {
-    onlyThreeOldDays();
+  void a_concurrently_dropped_partition_is_not_used() {
+    keepOnlyThreeOldPartitions();
     try (Overlapping overlapping = new Overlapping(world)) {
       assertThatThrownBy(
               () ->
                   overlapping.runWaiting(
-                      tx -> tx.update(DROP_LATEST_DAY), () -> user.enqueue("'mail'")))
+                      tx -> tx.update(DROP_LATEST_PARTITION), () -> user.enqueue("'mail'")))
           .hasMessageContaining("there is no day yet");
     }
     assertThat(world.value("SELECT count(*) FROM carillon.task")).isEqualTo("0");
   }
 
-  private static final List<String> REFUSED =
+  private static final List<String> INVALID =
       List.of(
           "NULL -> type must match",
           "'' -> type must match",
@@ -245,9 +245,9 @@ class SqlEnqueueTest {
           "'t', tenant => 'nobody' -> no such tenant");
 
   @Test
-  void what_the_api_would_refuse_is_refused() {
-    for (String refused : REFUSED) {
-      String[] parts = refused.split(" -> ", 2);
+  void arguments_that_the_api_rejects_are_rejected() {
+    for (String invalid : INVALID) {
+      String[] parts = invalid.split(" -> ", 2);
       assertThatThrownBy(() -> user.enqueue(parts[0]))
           .as(parts[0])
           .isInstanceOf(SQLException.class)
@@ -259,7 +259,7 @@ class SqlEnqueueTest {
   }
 
   @Test
-  void what_the_api_would_just_take_is_taken() throws SQLException {
+  void arguments_at_the_limits_are_accepted() throws SQLException {
     user.enqueue("repeat('x', 100), to_jsonb(repeat('x', 262142))");
     user.enqueue("'t', (repeat('[', 63) || repeat(']', 63))::jsonb");
     user.enqueue("'t', key => repeat(U&'\\+01F600', 100), due_at => now() + interval '729 days'");
@@ -268,7 +268,7 @@ class SqlEnqueueTest {
   }
 
   @Test
-  void a_strict_tenant_takes_known_types_only_and_a_schema_is_not_passed_by() throws SQLException {
+  void strict_tenants_and_payload_schemas_are_enforced() throws SQLException {
     world.create(World.task("known", null));
     world
         .store
@@ -287,7 +287,7 @@ class SqlEnqueueTest {
   }
 
   @Test
-  void a_unique_task_is_the_same_for_sql_and_the_api() throws SQLException {
+  void unique_tasks_are_shared_by_sql_and_the_api() throws SQLException {
     String first = user.enqueue("'mail', key => 'k', unique_for => interval '1 hour'");
     var again = TestTask.of("mail").key("k").uniqueFor(Duration.ofHours(1)).build();
 
@@ -303,7 +303,7 @@ class SqlEnqueueTest {
   }
 
   @Test
-  void a_look_through_all_days_keeps_no_locks_on_them() throws SQLException {
+  void a_search_of_all_partitions_releases_its_locks() throws SQLException {
     user.begin();
     user.enqueue("'mail', key => 'k', unique_for => interval '1 hour'");
     user.enqueue("'mail', key => 'k', unique_for => interval '1 hour'");
@@ -322,18 +322,18 @@ class SqlEnqueueTest {
   }
 
   @Test
-  void the_key_is_found_by_its_index_in_every_day() throws SQLException {
+  void a_key_is_found_by_index_in_every_partition() throws SQLException {
     user.sql("SELECT carillon.enqueue('mail', key => 'k' || n) FROM generate_series(1, 2000) n");
-    long before = scanned();
+    long before = rowsReadBySequentialScans();
 
     user.enqueue("'mail', key => 'k77', unique_for => interval '1 hour'");
     user.cancel("'mail', 'k78'");
 
     user.sql("SELECT pg_stat_force_next_flush()");
-    assertThat(scanned()).as("rows read by going through a day").isEqualTo(before);
+    assertThat(rowsReadBySequentialScans()).as("rows read by sequential scans").isEqualTo(before);
   }
 
-  private long scanned() throws SQLException {
+  private long rowsReadBySequentialScans() throws SQLException {
     user.sql("SELECT pg_stat_force_next_flush()");
     return Long.parseLong(
         world.value(
@@ -341,7 +341,7 @@ class SqlEnqueueTest {
   }
 
   @Test
-  void ten_thousand_in_one_transaction() throws SQLException {
+  void one_transaction_can_enqueue_ten_thousand_tasks() throws SQLException {
     user.begin();
     user.sql(
         """

@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Test;
 class SqlGrantsTest {
 
   private World world;
-  private String role; // roles belong to the whole server
+  private String role; // random, because all databases of a server share its roles
   private SqlUser user;
 
   @BeforeEach
@@ -58,8 +58,8 @@ class SqlGrantsTest {
     return '"' + name.replace("\"", "\"\"") + '"';
   }
 
-  private void grant(String more) {
-    world.sql("SELECT carillon.grant_enqueue('" + role + "'" + more + ")");
+  private void grant(String arguments) {
+    world.sql("SELECT carillon.grant_enqueue('" + role + "'" + arguments + ")");
   }
 
   private String tenantOf(String task) {
@@ -71,7 +71,7 @@ class SqlGrantsTest {
   }
 
   @Test
-  void nobody_may_before_it_is_granted_nor_after_it_is_revoked() throws SQLException {
+  void a_role_may_enqueue_only_while_it_has_a_grant() throws SQLException {
     assertThatThrownBy(() -> user.enqueue("'mail'")).hasMessageContaining("permission denied");
     grant("");
     assertThat(tenantOf(user.enqueue("'mail'"))).isEqualTo("default");
@@ -103,7 +103,7 @@ class SqlGrantsTest {
           "SET ROLE postgres");
 
   @Test
-  void what_is_granted_is_this_and_nothing_else() {
+  void a_grant_allows_enqueue_and_cancel_only() {
     grant("");
     for (String forbidden : FORBIDDEN) {
       assertThatThrownBy(() -> user.sql(forbidden))
@@ -113,7 +113,7 @@ class SqlGrantsTest {
   }
 
   @Test
-  void no_function_of_ours_is_everybodys() {
+  void no_function_is_executable_by_public() {
     assertThat(
             world.value(
                 """
@@ -127,7 +127,7 @@ class SqlGrantsTest {
   }
 
   @Test
-  void a_role_acts_for_its_own_tenant_and_types() throws SQLException {
+  void a_role_acts_only_for_its_tenant_and_types() throws SQLException {
     grant(", 'shop', '{mail,bill}'");
 
     assertThat(tenantOf(user.enqueue("'mail'"))).isEqualTo("shop");
@@ -142,7 +142,7 @@ class SqlGrantsTest {
   }
 
   @Test
-  void tasks_of_another_tenant_are_neither_cancelled_nor_in_the_way() throws SQLException {
+  void cancel_and_unique_ignore_tasks_of_other_tenants() throws SQLException {
     String theirs;
     try (SqlUser owner = SqlUser.owner(world.address)) {
       theirs =
@@ -158,7 +158,7 @@ class SqlGrantsTest {
   }
 
   @Test
-  void who_acts_for_several_says_for_which() throws SQLException {
+  void a_role_with_several_tenants_must_name_one() throws SQLException {
     grant(", 'shop'");
     grant(", 'bank', '{mail}'");
 
@@ -169,7 +169,7 @@ class SqlGrantsTest {
   }
 
   @Test
-  void set_role_narrows_what_the_session_may() throws SQLException {
+  void set_role_limits_the_session_to_the_grants_of_that_role() throws SQLException {
     String narrow = "narrow-" + UUID.randomUUID();
     world.sqlAsSuperuser("CREATE ROLE " + quoted(narrow));
     world.sqlAsSuperuser("GRANT " + quoted(narrow) + " TO " + quoted(role));
@@ -188,7 +188,7 @@ class SqlGrantsTest {
   }
 
   @Test
-  void a_grant_belongs_to_the_role_and_not_to_its_name() throws SQLException {
+  void a_grant_follows_a_renamed_role() throws SQLException {
     grant(", 'shop'");
     String renamed = role + " new";
     world.sqlAsSuperuser("ALTER ROLE " + quoted(role) + " RENAME TO " + quoted(renamed));
@@ -210,7 +210,7 @@ class SqlGrantsTest {
   }
 
   @Test
-  void names_that_the_caller_shadows_are_not_used() throws SQLException {
+  void objects_that_shadow_builtins_are_not_used() throws SQLException {
     grant("");
     world.sql("CREATE SCHEMA trap");
     world.sql("GRANT ALL ON SCHEMA trap TO " + quoted(role));
@@ -239,7 +239,7 @@ class SqlGrantsTest {
   }
 
   @Test
-  void going_back_takes_the_grants_away_and_keeps_the_tasks() throws SQLException {
+  void rolling_the_schema_back_removes_grants_and_keeps_tasks() throws SQLException {
     grant("");
     user.enqueue("'mail'");
     Migrations migrations =

@@ -38,7 +38,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** What users' transactions that stay open, fail or race must not do to others. */
+/** Transactions of SQL users that stay open, fail or race do not harm anyone else. */
 @Timeout(60)
 @Tag("slow")
 class SqlTransactionsTest {
@@ -73,7 +73,7 @@ class SqlTransactionsTest {
   }
 
   @Test
-  void while_one_is_open_everybody_else_goes_on() throws SQLException {
+  void an_open_transaction_blocks_nobody_else() throws SQLException {
     String held = user.enqueue("'held', key => 'k'");
     user.sql("SET CONSTRAINTS ALL IMMEDIATE");
     long start = System.nanoTime();
@@ -91,7 +91,7 @@ class SqlTransactionsTest {
     claimed.forEach(this::complete);
     Duration took = Duration.ofNanos(System.nanoTime() - start);
 
-    assertThat(took).isLessThan(Duration.ofSeconds(4)); // a statement that waits fails after 5 s
+    assertThat(took).isLessThan(Duration.ofSeconds(4)); // lower than the statement timeout of 5 s
     assertThat(world.state(same)).isEqualTo(TaskState.COMPLETED);
     assertThat(world.state(again)).isEqualTo(TaskState.COMPLETED);
     user.commit();
@@ -112,8 +112,7 @@ class SqlTransactionsTest {
   }
 
   @Test
-  void while_one_makes_a_type_a_batch_of_that_type_does_not_write_the_catalog_for_each_task()
-      throws SQLException {
+  void a_batch_of_a_type_that_is_being_created_writes_the_catalog_rarely() throws SQLException {
     user.enqueue("'held'");
     List<NewTask> batch = new ArrayList<>();
     batch.addAll(Collections.nCopies(1_000, World.task("held", null)));
@@ -123,7 +122,7 @@ class SqlTransactionsTest {
 
     world.db.inTransaction(tx -> world.tasks.createAll(tx, World.TENANT, batch));
 
-    assertThat(catalogVersion() - before).isLessThan(20); // three lanes, and some more a second
+    assertThat(catalogVersion() - before).isLessThan(20); // three lanes, and a few per second
     user.commit();
     world.catalog.refresh();
     Lane first = world.catalog.laneFor(World.TENANT, "held", 5, 0, Route.TYPE);
@@ -142,14 +141,13 @@ class SqlTransactionsTest {
         .isEqualTo("54000");
 
     user.rollback();
-    user.enqueue("'one-more'"); // each transaction counts for itself
+    user.enqueue("'one-more'"); // each transaction has its own count
     user.commit();
   }
 
-  /** Transaction numbers begin again in a database that a dump was restored into. */
+  /** Transaction ids start again in a database restored from a dump. */
   @Test
-  void an_old_row_with_the_number_of_this_transaction_does_not_hide_its_change()
-      throws SQLException {
+  void an_old_change_with_the_same_transaction_id_does_not_hide_a_new_one() throws SQLException {
     long before = catalogVersion();
 
     user.sql(
@@ -158,11 +156,11 @@ class SqlTransactionsTest {
     user.sql("UPDATE carillon.tenant SET weight = 2");
     user.commit();
 
-    assertThat(catalogVersion()).isEqualTo(before + 2); // the row, and the change
+    assertThat(catalogVersion()).isEqualTo(before + 2); // the inserted row and the change
   }
 
   @Test
-  void a_type_that_was_not_made_after_all_is_made_by_who_needs_it() throws SQLException {
+  void a_type_whose_creation_was_rolled_back_is_created_on_next_use() throws SQLException {
     user.enqueue("'held'");
     world.create(World.task("held", null));
     world.create(World.task("held", null));
@@ -180,7 +178,7 @@ class SqlTransactionsTest {
   }
 
   @Test
-  void a_waiting_task_is_cancelled_with_the_transaction_or_not_at_all() throws SQLException {
+  void a_pending_task_is_cancelled_only_if_the_transaction_commits() throws SQLException {
     String task = user.enqueue("'mail', key => 'k'");
     user.enqueue("'mail', key => 'k', due_at => now() + interval '1 day'");
     String other = user.enqueue("'mail', key => 'other'");
@@ -203,7 +201,7 @@ class SqlTransactionsTest {
   }
 
   @Test
-  void what_is_enqueued_and_cancelled_in_one_transaction_never_runs() throws SQLException {
+  void a_task_enqueued_and_cancelled_in_one_transaction_never_runs() throws SQLException {
     user.enqueue("'mail', key => 'k'");
     assertThat(user.cancel("'mail', 'k'")).isEqualTo(1);
     user.commit();
@@ -212,7 +210,7 @@ class SqlTransactionsTest {
   }
 
   @Test
-  void a_running_task_can_end_while_a_transaction_that_cancelled_it_is_open() throws SQLException {
+  void a_running_task_can_end_while_a_transaction_that_cancels_it_is_open() throws SQLException {
     user.enqueue("'mail', key => 'k'");
     user.commit();
     ClaimedTask running = world.claimOne("node");
@@ -229,7 +227,7 @@ class SqlTransactionsTest {
   }
 
   @Test
-  void a_running_task_is_asked_to_end_once_the_transaction_is_committed() throws SQLException {
+  void a_cancel_of_a_running_task_is_requested_when_the_transaction_commits() throws SQLException {
     user.enqueue("'mail', key => 'k'");
     user.commit();
     ClaimedTask running = world.claimOne("node");
@@ -242,9 +240,9 @@ class SqlTransactionsTest {
     assertThat(world.find(running.id()).cancelRequested()).isTrue();
   }
 
-  /** A cancel that waited for a claim has locked the row that is RUNNING by then. */
+  /** A cancel that waited for a claim has locked a row that is RUNNING by then. */
   @Test
-  void a_cancel_that_lost_to_a_claim_keeps_no_lock_on_the_running_task() throws Exception {
+  void a_cancel_that_lost_to_a_claim_releases_its_lock_on_the_task() throws Exception {
     user.enqueue("'mail', key => 'k'");
     user.commit();
     try (SqlUser claimer = SqlUser.owner(world.address).begin();
@@ -266,7 +264,7 @@ class SqlTransactionsTest {
   }
 
   @Test
-  void cancels_race_with_claims_and_every_task_has_one_end() throws Exception {
+  void every_task_has_one_outcome_when_cancels_race_with_claims() throws Exception {
     int tasks = 300;
     user.sql("SELECT carillon.enqueue('mail', key => 'k' || n) FROM generate_series(1, 300) n");
     user.commit();
@@ -307,8 +305,7 @@ class SqlTransactionsTest {
   }
 
   @Test
-  void many_users_with_deadlocks_rollbacks_and_savepoints_get_what_they_committed()
-      throws Exception {
+  void exactly_the_committed_tasks_run_despite_deadlocks_and_rollbacks() throws Exception {
     Set<String> committed = new HashSet<>();
     ConcurrentLinkedQueue<String> failures = new ConcurrentLinkedQueue<>();
     String database = world.address.url().replaceAll(".*/", "");
@@ -342,7 +339,7 @@ class SqlTransactionsTest {
     assertThat(world.claim("node", 10)).isEmpty();
   }
 
-  /** What was committed. */
+  /** Runs random transactions and returns the tasks of those that committed. */
   private List<String> transactions(Random random, ConcurrentLinkedQueue<String> failures)
       throws SQLException {
     List<String> committed = new ArrayList<>();
@@ -351,11 +348,11 @@ class SqlTransactionsTest {
         one.serializable();
       }
       for (int n = 0; n < 8; n++) {
-        List<String> made = new ArrayList<>();
+        List<String> created = new ArrayList<>();
         try {
           for (int step = 0; step < 3; step++) {
             one.sql("UPDATE account SET n = n + 1 WHERE id = " + (1 + random.nextInt(4)));
-            made.add(one.enqueue("'type" + random.nextInt(6) + "', '{\"n\": 1}'"));
+            created.add(one.enqueue("'type" + random.nextInt(6) + "', '{\"n\": 1}'"));
             one.sql("SAVEPOINT s");
             one.enqueue("'type" + random.nextInt(6) + "'");
             one.sql("ROLLBACK TO SAVEPOINT s");
@@ -364,7 +361,7 @@ class SqlTransactionsTest {
             one.rollback();
           } else {
             one.commit();
-            committed.addAll(made);
+            committed.addAll(created);
           }
         } catch (SQLException e) {
           failures.add(e.getSQLState());
@@ -376,7 +373,7 @@ class SqlTransactionsTest {
   }
 
   @Test
-  void a_key_that_is_held_does_not_stop_the_janitor() throws SQLException {
+  void a_locked_unique_key_does_not_block_the_janitor() throws SQLException {
     world.sql(
         "INSERT INTO carillon.unique_task"
             + " VALUES (1, 'mail', 'k', gen_random_uuid(), now() - interval '1 day')");

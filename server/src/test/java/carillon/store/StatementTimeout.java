@@ -2,7 +2,7 @@ package carillon.store;
 
 import carillon.store.db.StoreException;
 
-/** What a statement ends with that takes too long, for tests outside of the store. */
+/** The exception of a statement that exceeds its timeout, for tests outside of the store. */
 public final class StatementTimeout {
 
   private StatementTimeout() {}
