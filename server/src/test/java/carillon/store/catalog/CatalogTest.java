@@ -24,9 +24,9 @@ import org.junit.jupiter.api.Timeout;
 
 class CatalogTest {
 
-  private static final String HOLD_LANES =
+  private static final String LOCK_LANES =
       """
-      /* CatalogTest.holdLanes */
+      /* CatalogTest.lockLanes */
       LOCK TABLE carillon.lane IN ACCESS EXCLUSIVE MODE
       """;
 
@@ -47,31 +47,37 @@ class CatalogTest {
   }
 
   @Test
-  void a_catalog_forgotten_during_a_read_stays_forgotten_until_the_next_read() throws Exception {
+  void a_catalog_invalidated_during_a_read_stays_empty_until_the_next_read() throws Exception {
     world.catalog.forget();
 
     List<Integer> known =
         overlapping.runWaiting(
-            tx -> tx.update(HOLD_LANES),
+            tx -> tx.update(LOCK_LANES),
             () -> {
               world.catalog.refresh();
               return world.catalog.lanes().stream().map(Lane::id).toList();
             },
             world.catalog::forget);
 
-    assertThat(known).as("what was read before").isEmpty();
+    assertThat(known).as("lanes read before the invalidation").isEmpty();
     world.catalog.refresh();
     assertThat(world.catalog.lanes()).isNotEmpty();
   }
 
   @Test
-  void a_lane_of_another_timeline_does_not_pass_its_type_to_a_lane_with_the_same_id() {
-    Lane now = world.catalog.lanes().iterator().next();
-    Lane before =
-        new Lane(now.id(), now.tenant(), "another", now.priority(), now.slice(), now.route());
+  void lanes_with_the_same_id_on_different_timelines_keep_their_own_types() {
+    Lane current = world.catalog.lanes().iterator().next();
+    Lane former =
+        new Lane(
+            current.id(),
+            current.tenant(),
+            "another",
+            current.priority(),
+            current.slice(),
+            current.route());
 
-    assertThat(world.catalog.type(before).name()).isEqualTo("another");
-    assertThat(world.catalog.type(now).name()).isEqualTo(now.type());
+    assertThat(world.catalog.type(former).name()).isEqualTo("another");
+    assertThat(world.catalog.type(current).name()).isEqualTo(current.type());
   }
 
   private static Tenants.Settings paused(boolean paused) {
@@ -79,7 +85,7 @@ class CatalogTest {
   }
 
   @Test
-  void a_tenant_that_was_put_here_is_known_at_once_and_nothing_else_is_read() {
+  void saving_a_tenant_updates_only_that_tenant_in_the_catalog() {
     world.sql("UPDATE carillon.task_type SET paused = true");
 
     world.store.tenants().put("acme", paused(true), "test");
@@ -87,7 +93,7 @@ class CatalogTest {
     assertThat(world.store.tenants().find("acme")).map(Tenant::paused).contains(true);
     assertThat(world.catalog.type(World.TENANT, "t").paused()).as("before a refresh").isFalse();
     world.catalog.refresh();
-    assertThat(world.catalog.type(World.TENANT, "t").paused()).as("after it").isTrue();
+    assertThat(world.catalog.type(World.TENANT, "t").paused()).as("after a refresh").isTrue();
   }
 
   @Test
@@ -95,8 +101,8 @@ class CatalogTest {
     world.store.tenants().put("acme", paused(false), "test");
 
     overlapping.runWaiting(
-        tx -> tx.update(HOLD_LANES),
-        () -> { // it has read the tenants when it comes to the lanes
+        tx -> tx.update(LOCK_LANES),
+        () -> { // reads the tenants before it waits for the lanes
           world.catalog.refresh();
           return true;
         },
@@ -105,16 +111,16 @@ class CatalogTest {
     assertThat(world.store.tenants().find("acme")).map(Tenant::paused).contains(true);
   }
 
-  private static final String MAKE_TENANT =
+  private static final String INSERT_TENANT =
       """
-      /* CatalogTest.makeTenant */
+      /* CatalogTest.insertTenant */
       INSERT INTO carillon.tenant (name)
       VALUES ('acme')
       RETURNING id, name, strict, paused, weight, alert, publish, max_types, max_lanes, max_schedules, max_keys
       """;
 
-  private Catalog.Written makeTenant(Tx tx) {
-    return world.catalog.written(tx, tx.query(MAKE_TENANT, CatalogRows::tenant).getFirst());
+  private Catalog.Written insertTenant(Tx tx) {
+    return world.catalog.written(tx, tx.query(INSERT_TENANT, CatalogRows::tenant).getFirst());
   }
 
   @Test
@@ -124,10 +130,11 @@ class CatalogTest {
       Catalog.Written written =
           world.db.inTransaction(
               tx -> {
-                Catalog.Written made = makeTenant(tx);
+                Catalog.Written inserted = insertTenant(tx);
                 enqueue(user);
-                world.catalog.refresh(); // as new by its number, and does not have the tenant
-                return made;
+                // Reads the version of the enqueue, which does not include the tenant.
+                world.catalog.refresh();
+                return inserted;
               });
 
       world.catalog.put(written);
@@ -147,7 +154,7 @@ class CatalogTest {
   @Test
   @Timeout(20)
   void a_refresh_ends_even_if_an_added_tenant_is_newer() {
-    Catalog.Written written = world.db.inTransaction(this::makeTenant);
+    Catalog.Written written = world.db.inTransaction(this::insertTenant);
     world.catalog.put(
         new Catalog.Written(written.tenant(), written.epoch(), written.version() + 1_000));
     world.sql("UPDATE carillon.catalog SET version = version + 1");
@@ -158,7 +165,7 @@ class CatalogTest {
   }
 
   @Test
-  void a_lane_with_a_smaller_number_that_is_committed_later_is_found() {
+  void a_lane_with_a_lower_id_that_commits_later_is_found() {
     world.sql(
         "INSERT INTO carillon.lane (id, tenant, type, priority, slice, route) OVERRIDING SYSTEM"
             + " VALUE SELECT 1000, tenant, type, priority, 7, route FROM carillon.lane");
@@ -187,8 +194,8 @@ class CatalogTest {
     try (ExecutorService pool = Executors.newFixedThreadPool(4)) {
       for (int round = 0; round < 20; round++) {
         Catalog catalog = new Catalog(world.db, new Signal());
-        Callable<Integer> ask = () -> catalog.lane(last).id();
-        for (Future<Integer> id : pool.invokeAll(Collections.nCopies(4, ask))) {
+        Callable<Integer> lookup = () -> catalog.lane(last).id();
+        for (Future<Integer> id : pool.invokeAll(Collections.nCopies(4, lookup))) {
           assertThat(id.get()).isEqualTo(last);
         }
       }

@@ -48,7 +48,7 @@ class PartitionsTest {
   }
 
   @Test
-  void a_new_day_has_room_on_its_pages_for_all_versions_of_a_task() {
+  void a_new_partition_has_room_on_its_pages_for_all_versions_of_a_task() {
     assertThat(options("task_20200101"))
         .isEqualTo(
             "{fillfactor=33,autovacuum_vacuum_scale_factor=0.02,autovacuum_vacuum_threshold=20000,"
@@ -85,8 +85,7 @@ class PartitionsTest {
     "analyze_scale_factor, 101",
     "only_row, false"
   })
-  void a_storage_setting_that_postgresql_would_refuse_is_refused_at_once(
-      String column, String value) {
+  void an_invalid_storage_setting_is_rejected(String column, String value) {
     assertThatThrownBy(
             () -> world.sql("UPDATE carillon.partition_settings SET " + column + " = " + value))
         .hasStackTraceContaining("violates check constraint");
@@ -99,7 +98,7 @@ class PartitionsTest {
   }
 
   @Test
-  void partitions_dropped_through_another_handle_are_forgotten() {
+  void a_partition_dropped_through_another_handle_can_be_created_again() {
     assertThat(world.partitions.through(world.db).dropBefore(CUTOFF)).isEqualTo(1);
 
     world.partitions.ensure(OLD);
@@ -108,48 +107,51 @@ class PartitionsTest {
         .isEqualTo("1");
   }
 
-  private static final String NOT_THERE =
+  private static final String READ_MISSING_TABLE =
       """
-      /* PartitionsTest.notThere */
+      /* PartitionsTest.readMissingTable */
       SELECT 1 AS n
       FROM carillon.task_19990101
       """;
 
   @Test
-  void a_walk_begins_again_when_a_partition_is_gone_and_gives_up_when_it_stays_so() {
-    AtomicInteger walks = new AtomicInteger();
+  void work_over_all_partitions_is_retried_when_a_partition_disappears() {
+    AtomicInteger runs = new AtomicInteger();
 
     assertThat(
             Partitions.whileTheyChange(
-                () -> walks.incrementAndGet() == 1 ? ask(NOT_THERE, new AtomicInteger()) : 7))
+                () ->
+                    runs.incrementAndGet() == 1
+                        ? read(READ_MISSING_TABLE, new AtomicInteger())
+                        : 7))
         .isEqualTo(7);
-    assertThat(walks).hasValue(2);
+    assertThat(runs).hasValue(2);
 
-    AtomicInteger tries = new AtomicInteger();
-    assertThatThrownBy(() -> Partitions.whileTheyChange(() -> ask(NOT_THERE, tries)))
+    AtomicInteger attempts = new AtomicInteger();
+    assertThatThrownBy(() -> Partitions.whileTheyChange(() -> read(READ_MISSING_TABLE, attempts)))
         .isInstanceOf(StoreException.class);
-    assertThat(tries).hasValue(3);
+    assertThat(attempts).hasValue(3);
   }
 
   @Test
   void only_work_over_all_partitions_is_retried_for_a_missing_table() {
-    AtomicInteger tries = new AtomicInteger();
+    AtomicInteger attempts = new AtomicInteger();
 
-    assertThatThrownBy(() -> ask(NOT_THERE, tries)).isInstanceOf(StoreException.class);
+    assertThatThrownBy(() -> read(READ_MISSING_TABLE, attempts)).isInstanceOf(StoreException.class);
 
-    assertThat(tries).hasValue(1);
+    assertThat(attempts).hasValue(1);
   }
 
-  private int ask(String sql, AtomicInteger tries) {
+  private int read(String sql, AtomicInteger attempts) {
     return world.db.inTransaction(
         tx -> {
-          tries.incrementAndGet();
+          attempts.incrementAndGet();
           return tx.query(sql, row -> row.getInt("n")).getFirst();
         });
   }
 
   @Test
-  void an_old_partition_with_nothing_but_ended_tasks_is_dropped_whole() {
+  void an_old_partition_with_only_finished_tasks_is_dropped() {
     put("COMPLETED", "NULL", "NULL");
 
     assertThat(world.partitions.dropBefore(CUTOFF)).isEqualTo(1);
@@ -163,8 +165,7 @@ class PartitionsTest {
 
   @ParameterizedTest
   @CsvSource({"PENDING, now(), NULL", "RUNNING, NULL, gen_random_uuid()", "DEAD, NULL, NULL"})
-  void a_partition_with_anything_that_is_still_wanted_stays(
-      String state, String readyAt, String claim) {
+  void a_partition_with_live_or_dead_tasks_is_kept(String state, String readyAt, String claim) {
     put(state, readyAt, claim);
     world.sql(
         """
@@ -183,7 +184,7 @@ class PartitionsTest {
   }
 
   @Test
-  void a_partition_with_open_writes_is_not_dropped_yet() throws SQLException {
+  void a_partition_with_uncommitted_writes_is_kept() throws SQLException {
     try (Connection busy = Postgres.connect(world.address);
         Statement statement = busy.createStatement()) {
       busy.setAutoCommit(false);

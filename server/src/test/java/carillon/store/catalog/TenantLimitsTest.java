@@ -29,7 +29,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Limits hold under concurrent creation by nodes and by users' transactions. */
+/** Tenant limits hold while nodes and SQL users create objects concurrently. */
 class TenantLimitsTest {
 
   private World world;
@@ -37,7 +37,7 @@ class TenantLimitsTest {
   @BeforeEach
   void open() {
     world = World.create();
-    world.partitions.ensure(Partition.of(world.clock.instant())); // users cannot
+    world.partitions.ensure(Partition.of(world.clock.instant())); // SQL users cannot create it
   }
 
   @AfterEach
@@ -54,24 +54,24 @@ class TenantLimitsTest {
   }
 
   @Test
-  void nodes_that_create_types_at_once_create_exactly_as_many_as_there_may_be() throws Exception {
+  void concurrent_nodes_create_types_exactly_up_to_the_limit() throws Exception {
     limit(20, 1_000);
-    int refused = 0;
+    int rejected = 0;
     try (World other = world.beside();
         ExecutorService threads = Executors.newFixedThreadPool(8)) {
       List<Callable<Boolean>> creates = new ArrayList<>();
       for (int i = 0; i < 60; i++) {
         World node = i % 2 == 0 ? world : other;
-        String type = "t" + i / 2 % 30; // each on both nodes
+        String type = "t" + i / 2 % 30; // each type on both nodes
         creates.add(() -> isCreated(node, type));
       }
       for (Future<Boolean> created : threads.invokeAll(creates)) {
-        refused += created.get() ? 0 : 1;
+        rejected += created.get() ? 0 : 1;
       }
     }
 
     assertThat(types()).isEqualTo("20");
-    assertThat(refused).isEqualTo(20);
+    assertThat(rejected).isEqualTo(20);
   }
 
   private static boolean isCreated(World node, String type) {
@@ -86,7 +86,7 @@ class TenantLimitsTest {
 
   @Test
   @Timeout(30)
-  void open_transactions_of_users_count_and_block_nobody() throws SQLException {
+  void open_transactions_of_sql_users_count_and_block_nobody() throws SQLException {
     limit(3, 100);
     try (SqlUser one = SqlUser.owner(world.address).begin();
         SqlUser two = SqlUser.owner(world.address).begin()) {
@@ -102,15 +102,15 @@ class TenantLimitsTest {
           .isEqualTo("54000");
       two.rollback();
 
-      assertThat(isCreated(world, "d")).as("there is room again").isTrue();
+      assertThat(isCreated(world, "d")).as("after the rollback").isTrue();
       one.commit();
     }
     assertThat(types()).isEqualTo("3");
-    assertThat(isCreated(world, "a")).as("what another made").isTrue();
+    assertThat(isCreated(world, "a")).as("a type that exists").isTrue();
   }
 
   @Test
-  void a_users_transaction_creates_no_lane_too_many() throws SQLException {
+  void an_sql_user_cannot_create_lanes_beyond_the_limit() throws SQLException {
     limit(10, 2);
     try (SqlUser user = SqlUser.owner(world.address)) {
       user.enqueue("'a'");
@@ -126,9 +126,9 @@ class TenantLimitsTest {
 
   @Test
   @Timeout(60)
-  void users_and_nodes_that_race_never_create_one_too_many() throws Exception {
-    int most = 12;
-    limit(most, 1_000);
+  void racing_sql_users_and_nodes_never_exceed_the_limit() throws Exception {
+    int limit = 12;
+    limit(limit, 1_000);
     try (World other = world.beside();
         ExecutorService threads = Executors.newFixedThreadPool(8)) {
       List<Callable<Boolean>> creates = new ArrayList<>();
@@ -138,7 +138,7 @@ class TenantLimitsTest {
             switch (i % 4) {
               case 0 -> () -> isCreated(world, type);
               case 1 -> () -> isCreated(other, type);
-              case 2 -> () -> isPut(other, type);
+              case 2 -> () -> isSaved(other, type);
               default -> () -> isEnqueued(type);
             });
       }
@@ -147,14 +147,14 @@ class TenantLimitsTest {
       }
     }
     int count = Integer.parseInt(types());
-    assertThat(count).isLessThanOrEqualTo(most);
-    for (int i = 0; i < most; i++) {
+    assertThat(count).isLessThanOrEqualTo(limit);
+    for (int i = 0; i < limit; i++) {
       isCreated(world, "later" + i);
     }
-    assertThat(types()).isEqualTo(String.valueOf(most));
+    assertThat(types()).isEqualTo(String.valueOf(limit));
   }
 
-  private static boolean isPut(World node, String type) {
+  private static boolean isSaved(World node, String type) {
     try {
       node.store
           .types()
@@ -192,24 +192,24 @@ class TenantLimitsTest {
   }
 
   @Test
-  void keys_that_are_created_at_once_are_exactly_as_many_as_there_may_be() throws Exception {
+  void concurrent_nodes_create_keys_exactly_up_to_the_limit() throws Exception {
     limit(10, 10);
 
-    assertThat(createdAtOnce(TenantLimitsTest::isKey)).isEqualTo(5);
+    assertThat(createdConcurrently(TenantLimitsTest::isKeyCreated)).isEqualTo(5);
     assertThat(world.value("SELECT count(*) FROM carillon.api_key")).isEqualTo("5");
   }
 
   @Test
-  void schedules_that_are_created_at_once_are_exactly_as_many_as_there_may_be() throws Exception {
+  void concurrent_nodes_create_schedules_exactly_up_to_the_limit() throws Exception {
     limit(10, 10);
 
-    assertThat(createdAtOnce(TenantLimitsTest::isSchedule)).isEqualTo(5);
+    assertThat(createdConcurrently(TenantLimitsTest::isScheduleCreated)).isEqualTo(5);
     assertThat(world.value("SELECT count(*) FROM carillon.schedule")).isEqualTo("5");
   }
 
   /** How many of twelve concurrent creations on two nodes succeed. */
-  private int createdAtOnce(BiPredicate<World, String> isCreated) throws Exception {
-    int made = 0;
+  private int createdConcurrently(BiPredicate<World, String> isCreated) throws Exception {
+    int count = 0;
     try (World other = world.beside();
         ExecutorService threads = Executors.newFixedThreadPool(6)) {
       List<Callable<Boolean>> creates = new ArrayList<>();
@@ -219,13 +219,13 @@ class TenantLimitsTest {
         creates.add(() -> isCreated.test(node, name));
       }
       for (Future<Boolean> created : threads.invokeAll(creates)) {
-        made += created.get() ? 1 : 0;
+        count += created.get() ? 1 : 0;
       }
     }
-    return made;
+    return count;
   }
 
-  private static boolean isKey(World node, String id) {
+  private static boolean isKeyCreated(World node, String id) {
     try {
       node.db.inTransaction(
           tx ->
@@ -239,7 +239,7 @@ class TenantLimitsTest {
     }
   }
 
-  private static boolean isSchedule(World node, String name) {
+  private static boolean isScheduleCreated(World node, String name) {
     Schedule schedule =
         new Schedule(
             name,

@@ -22,7 +22,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** Two may believe that they lead; only the later one's writes are taken. */
+/** Two nodes may believe that they lead, but only the later one can write. */
 class LeadershipTest {
 
   private static final Duration LEASE = Duration.ofMinutes(1);
@@ -33,16 +33,16 @@ class LeadershipTest {
       INSERT INTO written (term) VALUES (?)
       """;
 
-  /** The result of a renewal that was in time. */
+  /** Has the effect of a renewal in time. */
   private static final String RENEW =
       """
       /* LeadershipTest.renew */
       UPDATE carillon.leadership SET lease_until = clock_timestamp() + interval '1 min'
       """;
 
-  private static final String HOLD =
+  private static final String HOLD_TAKEOVER_BACK =
       """
-      /* LeadershipTest.hold */
+      /* LeadershipTest.holdTakeoverBack */
       SELECT pg_advisory_xact_lock_shared(hashtext('carillon.leadership'))
       """;
 
@@ -96,7 +96,7 @@ class LeadershipTest {
   }
 
   @Test
-  void a_lease_that_lapsed_is_not_revived_and_its_node_gets_a_new_term() {
+  void a_lapsed_lease_is_never_revived() {
     Term first = take("a");
     lapse();
 
@@ -107,7 +107,7 @@ class LeadershipTest {
   }
 
   @Test
-  void a_lease_lapses_by_the_clock_of_the_database() {
+  void a_lease_lapses_by_the_database_clock() {
     Term first = leadership.take("a", Duration.ofMillis(1)).orElseThrow();
     world.sql("SELECT pg_sleep(0.01)");
 
@@ -116,7 +116,7 @@ class LeadershipTest {
   }
 
   @Test
-  void a_resigned_leader_is_replaced_at_once_and_writes_nothing_more() {
+  void a_resigned_leader_is_replaced_at_once_and_cannot_write() {
     Term first = take("a");
     leadership.resign(first);
 
@@ -138,7 +138,7 @@ class LeadershipTest {
   }
 
   @Test
-  void a_write_of_an_earlier_term_is_refused_and_counted() {
+  void a_write_of_an_earlier_term_is_rejected_and_counted() {
     Term first = take("a");
     write(first);
     lapse();
@@ -185,7 +185,7 @@ class LeadershipTest {
             },
             () -> {
               Optional<Term> taken = leadership.take("b", LEASE);
-              assertThat(written()).as("committed before the takeover was").isEqualTo("1");
+              assertThat(written()).as("committed before the takeover").isEqualTo("1");
               return taken;
             });
 
@@ -194,13 +194,13 @@ class LeadershipTest {
   }
 
   @Test
-  void a_write_that_begins_while_a_takeover_is_open_waits_and_is_refused()
+  void a_write_that_starts_during_a_takeover_waits_and_is_rejected()
       throws InterruptedException, ExecutionException {
     Term first = take("a");
     lapse();
     Db late = leading(first);
 
-    boolean refused =
+    boolean rejected =
         overlapping.runWaiting(
             tx -> assertThat(Leadership.take(tx, "b", LEASE)).isPresent(),
             () -> {
@@ -212,15 +212,15 @@ class LeadershipTest {
               }
             });
 
-    assertThat(refused).isTrue();
+    assertThat(rejected).isTrue();
     assertThat(written()).isEqualTo("null");
   }
 
   @Test
-  void a_takeover_that_meets_a_renewal_in_time_gets_nothing()
+  void a_takeover_fails_if_a_concurrent_renewal_commits()
       throws InterruptedException, ExecutionException {
     Term first = take("a");
-    lapse(); // for sessions that do not see the renewal
+    lapse(); // for sessions that do not see the renewal yet
 
     Optional<Term> second =
         overlapping.runWaiting(tx -> tx.update(RENEW), () -> leadership.take("b", LEASE));
@@ -231,11 +231,11 @@ class LeadershipTest {
   }
 
   @Test
-  void a_leader_that_freezes_in_its_transaction_holds_a_takeover_up_for_seconds_only()
+  void a_leader_frozen_in_its_transaction_delays_a_takeover_by_seconds_at_most()
       throws InterruptedException {
     Term first = take("a");
     CountDownLatch hasWritten = new CountDownLatch(1);
-    CountDownLatch thaws = new CountDownLatch(1);
+    CountDownLatch resumes = new CountDownLatch(1);
     try (ExecutorService threads = Executors.newCachedThreadPool()) {
       Future<?> frozen =
           threads.submit(
@@ -245,24 +245,24 @@ class LeadershipTest {
                           tx -> {
                             tx.update(WRITE, first.number());
                             hasWritten.countDown();
-                            return await(thaws);
+                            return await(resumes);
                           }));
       hasWritten.await();
       lapse();
-      long began = System.nanoTime();
+      long start = System.nanoTime();
       try {
         assertThat(takeWhenFree("b")).isEqualTo(new Term(2, "b"));
       } finally {
-        thaws.countDown();
+        resumes.countDown();
       }
 
-      assertThat(Duration.ofNanos(System.nanoTime() - began)).isLessThan(Duration.ofSeconds(5));
+      assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(5));
       assertThatThrownBy(frozen::get).hasCauseInstanceOf(StoreException.class);
       assertThat(written()).isEqualTo("null");
     }
   }
 
-  /** As the election does. */
+  /** Retries while the leadership is locked, like the election. */
   private Term takeWhenFree(String node) {
     while (true) {
       try {
@@ -274,17 +274,17 @@ class LeadershipTest {
   }
 
   @Test
-  void a_takeover_that_waits_in_vain_is_over_after_one_try() {
+  void a_blocked_takeover_fails_without_retrying() {
     take("a");
     lapse();
 
     world.db.inTransaction(
         tx -> {
-          tx.query(HOLD, _ -> true);
-          long began = System.nanoTime();
+          tx.query(HOLD_TAKEOVER_BACK, _ -> true);
+          long start = System.nanoTime();
           assertThatThrownBy(() -> leadership.take("b", LEASE))
               .isInstanceOfSatisfying(StoreException.class, e -> assertThat(e.isBusy()).isTrue());
-          assertThat(Duration.ofNanos(System.nanoTime() - began)).isLessThan(Duration.ofSeconds(4));
+          assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(4));
           return true;
         });
   }
@@ -299,7 +299,7 @@ class LeadershipTest {
   }
 
   @Test
-  void terms_never_repeat_nor_fall_however_many_race() throws Exception {
+  void terms_of_racing_nodes_never_repeat_or_fall() throws Exception {
     int nodes = 8;
     long last = 150;
     List<Future<List<Term>>> racing = new ArrayList<>();
@@ -324,7 +324,7 @@ class LeadershipTest {
             world.value(
                 "SELECT count(*) FROM (SELECT term < max(term) OVER (ORDER BY seq) AS falls FROM"
                     + " written) AS w WHERE falls"))
-        .as("writes after one of a later term")
+        .as("writes that follow a write of a later term")
         .isEqualTo("0");
   }
 
