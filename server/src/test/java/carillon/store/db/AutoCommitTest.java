@@ -10,13 +10,13 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** Statements alone, on connections that are otherwise for transactions. */
+/** Single statements on pooled connections that otherwise run transactions. */
 class AutoCommitTest {
 
-  private static final String BEGAN =
+  private static final String TRANSACTION_START =
       """
-      /* AutoCommitTest.began */
-      SELECT now() AS began
+      /* AutoCommitTest.transactionStart */
+      SELECT now() AS start
       """;
 
   private static final String WRITE =
@@ -41,18 +41,19 @@ class AutoCommitTest {
     world.close();
   }
 
-  private static Instant began(Tx tx) {
-    return tx.query(BEGAN, row -> Sql.requiredInstant(row, "began")).getFirst();
+  private static Instant transactionStart(Tx tx) {
+    return tx.query(TRANSACTION_START, row -> Sql.requiredInstant(row, "start")).getFirst();
   }
 
   @Test
   void autocommit_opens_no_transaction() {
-    assertThat(db.<Boolean>autoCommit(tx -> began(tx).equals(began(tx)))).isFalse();
+    assertThat(db.<Boolean>autoCommit(tx -> transactionStart(tx).equals(transactionStart(tx))))
+        .isFalse();
   }
 
   @Test
-  void the_connection_of_a_question_is_for_transactions_again_afterwards() {
-    db.autoCommit(AutoCommitTest::began);
+  void a_connection_runs_transactions_again_after_autocommit() {
+    db.autoCommit(AutoCommitTest::transactionStart);
 
     assertThatThrownBy(
             () ->
@@ -68,19 +69,19 @@ class AutoCommitTest {
 
   @Test
   void a_read_is_retried_when_its_connection_was_lost() {
-    db.autoCommit(AutoCommitTest::began);
+    db.autoCommit(AutoCommitTest::transactionStart);
     world.sql(
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name ="
             + " 'carillon/autocommit' AND datname = current_database()");
 
-    assertThat(db.autoCommit(AutoCommitTest::began)).isNotNull();
+    assertThat(db.autoCommit(AutoCommitTest::transactionStart)).isNotNull();
   }
 
   @Test
   void a_former_leader_sends_no_queries() {
     Db leaderDb = db.onlyInTerm(Optional::empty);
 
-    assertThatThrownBy(() -> leaderDb.autoCommit(AutoCommitTest::began))
+    assertThatThrownBy(() -> leaderDb.autoCommit(AutoCommitTest::transactionStart))
         .isInstanceOfSatisfying(StoreException.class, e -> assertThat(e.isStaleTerm()).isTrue());
     assertThat(leaderDb.staleTerms()).isEqualTo(1);
   }

@@ -15,7 +15,7 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
-/** PostgreSQL reads the arrays that we write in its binary format. */
+/** PostgreSQL reads the arrays that {@link Column} writes in its binary format. */
 class ColumnTest {
 
   private static World world;
@@ -43,33 +43,34 @@ class ColumnTest {
   }
 
   @SafeVarargs
-  private static <T> List<@Nullable T> some(@Nullable T... values) {
+  private static <T> List<@Nullable T> listOf(@Nullable T... values) {
     return Arrays.asList(values);
   }
 
   @Test
-  void numbers_flags_texts_and_nulls_arrive_unchanged() {
-    assertThat(read("int", Column.ints(some(1, null, -7), n -> n))).isEqualTo("1 NULL -7");
-    assertThat(read("bigint", Column.longs(some(1L << 40, null), n -> n)))
+  void numbers_booleans_texts_and_nulls_are_unchanged() {
+    assertThat(read("int", Column.ints(listOf(1, null, -7), n -> n))).isEqualTo("1 NULL -7");
+    assertThat(read("bigint", Column.longs(listOf(1L << 40, null), n -> n)))
         .isEqualTo("1099511627776 NULL");
-    assertThat(read("smallint", Column.shorts(some(200, null), n -> n))).isEqualTo("200 NULL");
-    assertThat(read("boolean", Column.booleans(some(true, null, false), is -> is)))
+    assertThat(read("smallint", Column.shorts(listOf(200, null), n -> n))).isEqualTo("200 NULL");
+    assertThat(read("boolean", Column.booleans(listOf(true, null, false), value -> value)))
         .isEqualTo("t NULL f");
-    assertThat(read("text", Column.texts(some("a\"b", null, "", "ü€😀"), text -> text)))
+    assertThat(read("text", Column.texts(listOf("a\"b", null, "", "ü€😀"), text -> text)))
         .isEqualTo("a\"b NULL  ü€😀");
   }
 
   @Test
-  void ids_days_and_times_arrive_as_they_are_also_before_the_year_2000() {
+  void ids_dates_and_times_are_unchanged_even_before_the_year_2000() {
     UUID id = UUID.fromString("01a1df54-1c13-7e85-8485-42ad68eb579b");
     Instant now = Instant.parse("2026-11-15T12:00:00.123456Z");
     Instant old = Instant.parse("1970-01-01T00:00:00.000001Z");
 
-    assertThat(read("uuid", Column.uuids(some(id, null), value -> value))).isEqualTo(id + " NULL");
+    assertThat(read("uuid", Column.uuids(listOf(id, null), value -> value)))
+        .isEqualTo(id + " NULL");
     assertThat(
-            read("date", Column.dates(some(LocalDate.of(2026, 11, 15), LocalDate.EPOCH), d -> d)))
+            read("date", Column.dates(listOf(LocalDate.of(2026, 11, 15), LocalDate.EPOCH), d -> d)))
         .isEqualTo("2026-11-15 1970-01-01");
-    Column times = Column.instants(some(now, old, null), time -> time);
+    Column times = Column.instants(listOf(now, old, null), time -> time);
     List<Boolean> isSame =
         world.db.inTransaction(
             tx ->
@@ -82,7 +83,7 @@ class ColumnTest {
   }
 
   @Test
-  void a_column_without_any_value_is_empty_and_unnest_fills_it_up() {
+  void a_column_of_nulls_is_an_empty_array_that_unnest_extends() {
     Function<Object, @Nullable Integer> none = _ -> null;
 
     assertThat(read("int", Column.ints(List.of(1, 2), none))).isEmpty();
@@ -99,7 +100,7 @@ class ColumnTest {
   }
 
   @Test
-  void a_number_that_does_not_fit_is_refused_not_cut() {
+  void a_number_out_of_range_is_rejected() {
     assertThatThrownBy(() -> Column.shorts(List.of(70_000), n -> n))
         .isInstanceOf(ArithmeticException.class);
   }

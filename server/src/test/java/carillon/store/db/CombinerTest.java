@@ -25,21 +25,21 @@ class CombinerTest {
 
   /** Records every flush; the first one waits until the test releases it. */
   private static final class Flushes {
-    private final List<List<Integer>> seen = new ArrayList<>();
+    private final List<List<Integer>> batches = new ArrayList<>();
     private final List<Thread> writers = new ArrayList<>();
-    private final CountDownLatch begun = new CountDownLatch(1);
-    private final CountDownLatch mayGo = new CountDownLatch(1);
+    private final CountDownLatch firstStarted = new CountDownLatch(1);
+    private final CountDownLatch release = new CountDownLatch(1);
 
     synchronized void add(List<Integer> batch) {
-      seen.add(batch);
+      batches.add(batch);
       writers.add(Thread.currentThread());
     }
 
     void holdFirst(List<Integer> batch) {
       add(batch);
-      begun.countDown();
+      firstStarted.countDown();
       try {
-        mayGo.await();
+        release.await();
       } catch (InterruptedException e) {
         throw new IllegalStateException(e);
       }
@@ -53,24 +53,24 @@ class CombinerTest {
     try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
       List<Future<?>> writes = new ArrayList<>();
       writes.add(threads.submit(() -> combiner.write(0)));
-      flushes.begun.await();
+      flushes.firstStarted.await();
       for (int i = 1; i <= 20; i++) {
         int item = i;
         writes.add(threads.submit(() -> combiner.write(item)));
       }
       Awaitility.await().until(() -> combiner.gathered() == 20);
-      flushes.mayGo.countDown();
+      flushes.release.countDown();
       for (Future<?> write : writes) {
         write.get();
       }
     }
 
-    assertThat(flushes.seen).hasSize(2);
-    assertThat(flushes.seen.get(1)).hasSize(20);
+    assertThat(flushes.batches).hasSize(2);
+    assertThat(flushes.batches.get(1)).hasSize(20);
   }
 
   @Test
-  void one_bad_item_fails_alone() throws Exception {
+  void an_invalid_item_fails_alone() throws Exception {
     Flushes flushes = new Flushes();
     Combiner<Integer> combiner =
         new Combiner<>(
@@ -83,22 +83,22 @@ class CombinerTest {
             });
     try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
       Future<?> first = threads.submit(() -> combiner.write(0));
-      flushes.begun.await();
-      Future<?> bad = threads.submit(() -> combiner.write(13));
-      Future<?> good = threads.submit(() -> combiner.write(14));
+      flushes.firstStarted.await();
+      Future<?> invalid = threads.submit(() -> combiner.write(13));
+      Future<?> valid = threads.submit(() -> combiner.write(14));
       Awaitility.await().until(() -> combiner.gathered() == 2);
-      flushes.mayGo.countDown();
+      flushes.release.countDown();
 
       first.get();
-      good.get();
-      assertThatThrownBy(bad::get)
+      valid.get();
+      assertThatThrownBy(invalid::get)
           .isInstanceOf(ExecutionException.class)
           .hasRootCauseMessage("13 cannot be written");
     }
   }
 
   @Test
-  void an_error_reaches_every_caller_of_its_batch_and_nobody_hangs() {
+  void an_error_reaches_every_caller_of_its_batch() {
     Combiner<Integer> combiner =
         new Combiner<>(
             100,
@@ -111,22 +111,22 @@ class CombinerTest {
   }
 
   @Test
-  void the_first_waiting_caller_writes_next_and_batches_keep_the_order() throws Exception {
+  void the_first_waiting_caller_writes_the_next_batch_in_order() throws Exception {
     Flushes flushes = new Flushes();
     Combiner<Integer> combiner = new Combiner<>(3, flushes::holdFirst);
     List<Thread> callers = new ArrayList<>();
     for (int i = 0; i < 8; i++) {
       int item = i;
       callers.add(Thread.startVirtualThread(() -> combiner.write(item)));
-      flushes.begun.await();
+      flushes.firstStarted.await();
       Awaitility.await().until(() -> combiner.gathered() == item);
     }
-    flushes.mayGo.countDown();
+    flushes.release.countDown();
     for (Thread caller : callers) {
       caller.join();
     }
 
-    assertThat(flushes.seen)
+    assertThat(flushes.batches)
         .containsExactly(List.of(0), List.of(1, 2, 3), List.of(4, 5, 6), List.of(7));
     assertThat(flushes.writers)
         .containsExactly(callers.get(0), callers.get(1), callers.get(4), callers.get(7));
@@ -138,16 +138,16 @@ class CombinerTest {
     Combiner<Integer> combiner = new Combiner<>(100, flushes::holdFirst);
     try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
       Future<?> writer = threads.submit(() -> combiner.write(0));
-      flushes.begun.await();
+      flushes.firstStarted.await();
       Future<?> next = threads.submit(() -> combiner.write(1));
       Awaitility.await().until(() -> combiner.gathered() == 1);
       flushes.writers.getFirst().interrupt();
 
       assertThatThrownBy(writer::get).hasRootCauseInstanceOf(InterruptedException.class);
-      flushes.mayGo.countDown();
+      flushes.release.countDown();
       next.get();
     }
-    assertThat(flushes.seen).containsExactly(List.of(0), List.of(1));
+    assertThat(flushes.batches).containsExactly(List.of(0), List.of(1));
   }
 
   @Test
@@ -156,7 +156,7 @@ class CombinerTest {
     Combiner<Integer> combiner = new Combiner<>(100, flushes::holdFirst);
     try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
       Future<?> writer = threads.submit(() -> combiner.write(0));
-      flushes.begun.await();
+      flushes.firstStarted.await();
       CompletableFuture<Boolean> isInterrupted = new CompletableFuture<>();
       Thread waiter =
           Thread.startVirtualThread(
@@ -166,68 +166,68 @@ class CombinerTest {
               });
       Awaitility.await().until(() -> combiner.gathered() == 1);
       waiter.interrupt();
-      flushes.mayGo.countDown();
+      flushes.release.countDown();
 
       writer.get();
       assertThat(isInterrupted.get()).isTrue();
     }
-    assertThat(flushes.seen).containsExactly(List.of(0), List.of(1));
+    assertThat(flushes.batches).containsExactly(List.of(0), List.of(1));
   }
 
   @Test
-  void in_a_race_every_item_is_written_once_or_rejected_and_nobody_hangs() throws Exception {
+  void racing_callers_have_every_item_written_once_or_rejected() throws Exception {
     int callers = 64;
-    int each = 500;
+    int perCaller = 500;
     Set<Integer> written = ConcurrentHashMap.newKeySet();
-    AtomicInteger atOnce = new AtomicInteger();
+    AtomicInteger concurrentFlushes = new AtomicInteger();
     Combiner<Integer> combiner =
         new Combiner<>(
             20,
             batch -> {
-              assertThat(atOnce.incrementAndGet()).isEqualTo(1);
+              assertThat(concurrentFlushes.incrementAndGet()).isEqualTo(1);
               try {
-                if (batch.stream().anyMatch(CombinerTest::isBad)) {
+                if (batch.stream().anyMatch(CombinerTest::isInvalid)) {
                   throw new StoreException("one of them cannot be written");
                 }
                 batch.forEach(item -> assertThat(written.add(item)).isTrue());
               } finally {
-                atOnce.decrementAndGet();
+                concurrentFlushes.decrementAndGet();
               }
             });
-    Set<Integer> refused = ConcurrentHashMap.newKeySet();
+    Set<Integer> rejected = ConcurrentHashMap.newKeySet();
     try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
       List<Future<?>> all = new ArrayList<>();
       for (int caller = 0; caller < callers; caller++) {
-        int first = caller * each;
+        int first = caller * perCaller;
         all.add(
             threads.submit(
                 () -> {
-                  for (int item = first; item < first + each; item++) {
+                  for (int item = first; item < first + perCaller; item++) {
                     try {
                       combiner.write(item);
                       assertThat(written.contains(item)).isTrue();
                     } catch (StoreException e) {
-                      refused.add(item);
+                      rejected.add(item);
                     }
                   }
                 }));
       }
-      for (Future<?> one : all) {
-        one.get(30, TimeUnit.SECONDS);
+      for (Future<?> call : all) {
+        call.get(30, TimeUnit.SECONDS);
       }
     }
 
-    assertThat(refused).allMatch(CombinerTest::isBad);
-    assertThat(written).noneMatch(CombinerTest::isBad);
-    assertThat(written.size() + refused.size()).isEqualTo(callers * each);
+    assertThat(rejected).allMatch(CombinerTest::isInvalid);
+    assertThat(written).noneMatch(CombinerTest::isInvalid);
+    assertThat(written.size() + rejected.size()).isEqualTo(callers * perCaller);
   }
 
-  private static boolean isBad(int item) {
+  private static boolean isInvalid(int item) {
     return item % 97 == 0;
   }
 
   @Test
-  void with_an_unreachable_database_waiting_callers_fail_and_later_ones_at_once() throws Exception {
+  void callers_fail_fast_while_the_database_is_unreachable() throws Exception {
     Flushes flushes = new Flushes();
     StoreException unreachable = new StoreException("unreachable", "08006", null);
     Combiner<Integer> combiner =
@@ -240,7 +240,7 @@ class CombinerTest {
             Duration.ofMillis(100));
     try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
       Future<?> first = threads.submit(() -> combiner.write(0));
-      flushes.begun.await();
+      flushes.firstStarted.await();
       Future<?> waiting = threads.submit(() -> combiner.write(1));
       Awaitility.await().until(() -> combiner.gathered() == 1);
       Awaitility.await()
@@ -248,53 +248,55 @@ class CombinerTest {
               () ->
                   assertThatThrownBy(() -> threads.submit(() -> combiner.write(2)).get(1, SECONDS))
                       .hasRootCauseMessage("the database has not responded for a while"));
-      flushes.mayGo.countDown();
+      flushes.release.countDown();
 
       assertThatThrownBy(first::get).hasRootCause(unreachable);
       assertThatThrownBy(waiting::get).hasRootCause(unreachable);
-      assertThat(flushes.seen)
-          .as("flushes, none for the waiting callers")
+      assertThat(flushes.batches)
+          .as("no flush for the waiting callers")
           .containsExactly(List.of(0));
-      assertThatThrownBy(() -> combiner.write(3)).as("the next tries again").isSameAs(unreachable);
+      assertThatThrownBy(() -> combiner.write(3))
+          .as("a later caller tries again")
+          .isSameAs(unreachable);
     }
   }
 
   @Test
-  void the_patience_is_with_each_flush_and_not_with_all_that_follow_a_bad_item() throws Exception {
+  void the_flush_timeout_applies_to_each_flush_after_an_invalid_item() throws Exception {
     Flushes flushes = new Flushes();
     Duration flushTimeout = Duration.ofSeconds(1);
     CompletableFuture<Void> newcomer = new CompletableFuture<>();
     try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
-      AtomicReference<Combiner<Integer>> itself = new AtomicReference<>();
+      AtomicReference<Combiner<Integer>> self = new AtomicReference<>();
       Combiner<Integer> combiner =
           new Combiner<>(
               100,
               batch -> {
                 if (batch.size() > 1) {
-                  awaitRefusal(itself.get());
+                  awaitRejection(self.get());
                   throw new StoreException("one of them cannot be written");
                 }
                 if (batch.contains(2)) {
-                  Future<?> _ = threads.submit(() -> complete(newcomer, itself.get()));
-                  Awaitility.await().until(() -> itself.get().gathered() == 1 || newcomer.isDone());
+                  Future<?> _ = threads.submit(() -> complete(newcomer, self.get()));
+                  Awaitility.await().until(() -> self.get().gathered() == 1 || newcomer.isDone());
                 }
                 flushes.holdFirst(batch);
               },
               flushTimeout);
-      itself.set(combiner);
+      self.set(combiner);
       Future<?> _ = threads.submit(() -> combiner.write(0));
-      flushes.begun.await();
+      flushes.firstStarted.await();
       Future<?> _ = threads.submit(() -> combiner.write(1));
       Awaitility.await().until(() -> combiner.gathered() == 1);
       Future<?> _ = threads.submit(() -> combiner.write(2));
       Awaitility.await().until(() -> combiner.gathered() == 2);
-      flushes.mayGo.countDown();
+      flushes.release.countDown();
 
       newcomer.get(10, SECONDS);
     }
   }
 
-  private static void awaitRefusal(Combiner<Integer> combiner) {
+  private static void awaitRejection(Combiner<Integer> combiner) {
     Awaitility.await().until(combiner::isRefusing);
   }
 

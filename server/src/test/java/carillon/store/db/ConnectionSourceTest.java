@@ -27,17 +27,17 @@ class ConnectionSourceTest {
   }
 
   @Test
-  void a_stopped_source_stops_retrying_without_an_interrupt() throws IOException {
+  void stopping_a_source_ends_its_retries_without_an_interrupt() throws IOException {
     ConnectionSource source =
         ConnectionSource.of(at(closedPort()), Duration.ofSeconds(1)).persisting();
-    AtomicReference<Throwable> ended = new AtomicReference<>();
+    AtomicReference<Throwable> outcome = new AtomicReference<>();
     Thread connecting =
         Thread.startVirtualThread(
             () -> {
               try (Connection connection = source.getConnection()) {
-                ended.set(new AssertionError("connected: " + connection));
+                outcome.set(new AssertionError("connected: " + connection));
               } catch (SQLException e) {
-                ended.set(e);
+                outcome.set(e);
               }
             });
     await().until(() -> source.failure() != null);
@@ -45,25 +45,25 @@ class ConnectionSourceTest {
 
     source.stop();
 
-    await().atMost(Duration.ofSeconds(5)).until(() -> ended.get() instanceof SQLException);
+    await().atMost(Duration.ofSeconds(5)).until(() -> outcome.get() instanceof SQLException);
   }
 
   @Test
-  void a_pool_closes_soon_even_if_its_database_is_unreachable() throws IOException {
+  void a_pool_closes_quickly_even_if_its_database_is_unreachable() throws IOException {
     Db db = Db.open(at(closedPort()), "test", 2);
-    CompletableFuture<Void> asking =
+    CompletableFuture<Void> query =
         CompletableFuture.runAsync(() -> db.inTransaction(tx -> tx.query("SELECT 1", _ -> true)));
     await().until(() -> db.stats().pending() == 1);
-    long began = System.nanoTime();
+    long start = System.nanoTime();
 
     db.close();
 
-    assertThat(Duration.ofNanos(System.nanoTime() - began)).isLessThan(Duration.ofSeconds(4));
-    assertThat(asking).failsWithin(Duration.ofSeconds(10));
+    assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(4));
+    assertThat(query).failsWithin(Duration.ofSeconds(10));
   }
 
   @Test
-  void the_time_for_a_login_is_not_one_for_all_hosts_together() {
+  void the_login_timeout_is_not_shared_by_several_hosts() {
     ConnectionSource one = ConnectionSource.of(at("db1"), Duration.ofSeconds(7));
     ConnectionSource two = ConnectionSource.of(at("db1,db2"), Duration.ofSeconds(7));
 
@@ -71,6 +71,6 @@ class ConnectionSourceTest {
     two.setLoginTimeout(3);
 
     assertThat(one.getLoginTimeout()).isEqualTo(3);
-    assertThat(two.getLoginTimeout()).as("none: each host has its own").isZero();
+    assertThat(two.getLoginTimeout()).as("disabled, because each host has its own").isZero();
   }
 }

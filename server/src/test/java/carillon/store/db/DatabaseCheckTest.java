@@ -30,7 +30,7 @@ class DatabaseCheckTest {
   }
 
   @Test
-  void a_role_that_does_not_own_the_tables_is_rejected_in_one_line() {
+  void a_role_that_does_not_own_the_tables_is_rejected() {
     Db.Address guest = new Db.Address(world.address.url(), GUEST, "guest");
     String owner = world.address.user();
 
@@ -44,7 +44,7 @@ class DatabaseCheckTest {
   }
 
   @Test
-  void a_role_that_cannot_create_the_schema_is_told_which_grant_it_needs() {
+  void the_error_names_the_grant_needed_to_create_the_schema() {
     try (World empty = World.on(world.address)) {
       empty.sql("DROP SCHEMA carillon CASCADE");
       Db.Address guest = new Db.Address(empty.address.url(), GUEST, "guest");
@@ -67,7 +67,7 @@ class DatabaseCheckTest {
   }
 
   @Test
-  void a_lock_table_too_small_for_the_retention_is_reported_in_one_line() {
+  void too_few_locks_for_the_retention_are_reported() {
     assertThat(DatabaseCheck.advice(world.address, Duration.ofDays(30))).isEmpty();
     assertThat(DatabaseCheck.advice(world.address, Duration.ofDays(100_000)))
         .hasValueSatisfying(

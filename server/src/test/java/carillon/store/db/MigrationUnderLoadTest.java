@@ -27,7 +27,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** Old and new nodes work on while the schema goes forward and back under them. */
+/** Old and new nodes keep working while the schema is migrated forward and back. */
 @Tag("slow")
 class MigrationUnderLoadTest {
 
@@ -45,18 +45,18 @@ class MigrationUnderLoadTest {
   }
 
   @Test
-  void going_back_and_forth_loses_no_task_and_doubles_none() throws Exception {
+  void migrating_back_and_forth_loses_and_repeats_no_task() throws Exception {
     var migrations =
         Migrations.open(world.address.url(), world.address.user(), world.address.password());
     world.node("a");
     world.node("b");
     try (ExecutorService threads = Executors.newCachedThreadPool()) {
-      Collection<Future<?>> working = new ArrayList<>();
+      Collection<Future<?>> workers = new ArrayList<>();
       for (int i = 0; i < CREATORS; i++) {
-        working.add(threads.submit(this::create));
+        workers.add(threads.submit(this::create));
       }
-      working.add(threads.submit(() -> finish("a")));
-      working.add(threads.submit(() -> finish("b")));
+      workers.add(threads.submit(() -> finish("a")));
+      workers.add(threads.submit(() -> finish("b")));
       try {
         for (int version : List.of(1, 2, 1, 2)) {
           int before = completed.size();
@@ -78,7 +78,7 @@ class MigrationUnderLoadTest {
       } finally {
         creating.set(false);
       }
-      for (Future<?> worker : working) {
+      for (Future<?> worker : workers) {
         worker.get();
       }
     }
@@ -100,20 +100,20 @@ class MigrationUnderLoadTest {
         created.add(world.discard());
       }
     } finally {
-      creators.decrementAndGet(); // a finished thread waits for the last creator
+      creators.decrementAndGet(); // the finishing threads run until the last creator has ended
     }
   }
 
   private void finish(String node) {
     while (creators.get() > 0 || completed.size() < created.size()) {
       List<ClaimedTask> claimed = world.claim(node, 100);
-      List<Attempted> ended =
+      List<Attempted> outcomes =
           claimed.stream()
               .map(task -> new Attempted(task, new Outcome.Completed(null, null)))
               .toList();
       Set<UUID> claims =
           claimed.stream().map(task -> task.lease().claim()).collect(Collectors.toSet());
-      completed.addAll(world.store.outcomes().finish(ended, claims, node).states().keySet());
+      completed.addAll(world.store.outcomes().finish(outcomes, claims, node).states().keySet());
     }
   }
 }

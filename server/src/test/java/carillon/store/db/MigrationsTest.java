@@ -29,7 +29,7 @@ class MigrationsTest {
       Migrations.open(address.url(), address.user(), address.password());
 
   @Test
-  void every_step_forward_has_a_step_back_and_both_can_be_repeated() throws SQLException {
+  void every_migration_can_be_rolled_back_and_repeated() throws SQLException {
     for (int version = 1; version <= migrations.latest(); version++) {
       migrations.apply(OptionalInt.of(version));
       assertThat(migrations.current()).isEqualTo(version);
@@ -38,10 +38,10 @@ class MigrationsTest {
       migrations.apply(OptionalInt.of(version));
       assertThat(migrations.current()).isEqualTo(version);
     }
-    assertThat(objects()).as("left behind after going all the way back").isEqualTo("migration");
+    assertThat(objects()).as("objects left after rolling back everything").isEqualTo("migration");
     migrations.apply(OptionalInt.empty());
     migrations.apply(OptionalInt.of(0));
-    assertThat(objects()).as("left behind the second time").isEqualTo("migration");
+    assertThat(objects()).as("objects left after rolling back again").isEqualTo("migration");
   }
 
   private String objects() throws SQLException {
@@ -63,7 +63,7 @@ class MigrationsTest {
   }
 
   @Test
-  void going_back_waits_for_cancels_requested_in_sql() throws SQLException {
+  void a_rollback_fails_while_cancels_requested_in_sql_are_pending() throws SQLException {
     try (World world = World.create();
         SqlUser user = SqlUser.owner(world.address)) {
       world.node("node");
@@ -72,23 +72,23 @@ class MigrationsTest {
       world.claim("node", 2);
       world.claim("node", 2);
       user.cancel("'mail', 'k'");
-      Migrations back =
+      Migrations rollback =
           Migrations.open(world.address.url(), world.address.user(), world.address.password());
 
-      assertThatThrownBy(() -> back.apply(OptionalInt.of(1)))
+      assertThatThrownBy(() -> rollback.apply(OptionalInt.of(1)))
           .hasMessageStartingWith("taking back migration 2__sql_api.sql failed: ")
           .hasMessageContaining("wait a second")
           .hasMessageEndingWith("the database is at version 2: remove the cause and repeat");
 
-      assertThat(back.current()).isEqualTo(2);
+      assertThat(rollback.current()).isEqualTo(2);
       assertThat(world.store.expiry().applyCancelRequests(10)).isEqualTo(1);
-      back.apply(OptionalInt.of(1));
-      assertThat(back.current()).isEqualTo(1);
+      rollback.apply(OptionalInt.of(1));
+      assertThat(rollback.current()).isEqualTo(1);
     }
   }
 
   @Test
-  void going_back_and_forth_preserves_tasks_in_every_state_and_their_history() throws SQLException {
+  void migrating_back_and_forth_preserves_tasks_and_their_history() throws SQLException {
     try (World world = World.create();
         SqlUser user = SqlUser.owner(world.address)) {
       world.node("node");
@@ -105,18 +105,18 @@ class MigrationsTest {
       }
       world.claim("node", 1);
       user.enqueue("'mail', delay => interval '1 hour'");
-      String all =
+      String everything =
           """
           SELECT (SELECT string_agg(t::text, ', ' ORDER BY t.id) FROM carillon.task t) || '; ' ||
                  (SELECT string_agg(w::text, ', ' ORDER BY w.task, w.at, w.to_state) FROM carillon.every_transition w)
           """;
-      String before = world.value(all);
-      Migrations schema =
+      String before = world.value(everything);
+      Migrations migrations =
           Migrations.open(world.address.url(), world.address.user(), world.address.password());
 
       for (int version : List.of(1, 2)) {
-        schema.apply(OptionalInt.of(version));
-        assertThat(world.value(all)).as("at version %d", version).isEqualTo(before);
+        migrations.apply(OptionalInt.of(version));
+        assertThat(world.value(everything)).as("at version %d", version).isEqualTo(before);
       }
       assertThat(before).contains("PENDING").contains("RUNNING").contains("COMPLETED");
       user.enqueue("'mail'");
@@ -132,16 +132,16 @@ class MigrationsTest {
   }
 
   @Test
-  void a_version_that_does_not_exist_is_refused() {
+  void a_version_that_does_not_exist_is_rejected() {
     assertThatThrownBy(() -> migrations.apply(OptionalInt.of(99)))
         .isInstanceOf(StoreException.class)
         .hasMessageContaining("there is no version 99");
   }
 
   @Test
-  void a_failed_migration_reports_the_version_and_is_continued_later() throws SQLException {
+  void a_failed_migration_reports_the_version_and_can_be_repeated() throws SQLException {
     migrations.apply(OptionalInt.of(1));
-    execute("CREATE TABLE carillon.cancel_request (n int)"); // not the first that it creates
+    execute("CREATE TABLE carillon.cancel_request (n int)"); // the migration creates others first
 
     assertThatThrownBy(() -> migrations.apply(OptionalInt.empty()))
         .isInstanceOf(StoreException.class)
@@ -157,7 +157,7 @@ class MigrationsTest {
   }
 
   @Test
-  void a_database_that_another_build_migrated_is_refused_in_one_line() throws SQLException {
+  void a_database_migrated_by_another_build_is_rejected_in_one_line() throws SQLException {
     migrations.apply(OptionalInt.of(1));
     execute("UPDATE carillon.migration SET checksum = 77 WHERE version = '1'");
 

@@ -10,9 +10,8 @@ class PoolTest {
 
   @ParameterizedTest
   @ValueSource(ints = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20})
-  void a_server_is_given_up_only_well_after_a_statement_has_timed_out(int lease) {
-    Duration statementTimeout =
-        Duration.ofSeconds(lease).dividedBy(4); // of the heartbeat's statements
+  void the_socket_timeout_is_well_above_the_statement_timeout(int lease) {
+    Duration statementTimeout = Duration.ofSeconds(lease).dividedBy(4); // like the heartbeat
 
     Duration socketTimeout = new Db.Pool("test", 1, statementTimeout).socketTimeout();
 

@@ -15,12 +15,12 @@ import java.util.OptionalInt;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Behind the real PgBouncer every transaction is as without it, and leaves nothing behind. */
+/** Transactions through PgBouncer have the usual settings and leave no session state behind. */
 class PoolerTest {
 
   private static final int SESSIONS = 2;
 
-  /** As a transaction sees them; sessions of the server's own choice included. */
+  /** The settings that differ from the built-in defaults, as a transaction sees them. */
   private static final String SETTINGS =
       """
       /* PoolerTest.settings */
@@ -34,8 +34,7 @@ class PoolerTest {
   @TempDir Path directory;
 
   @Test
-  void a_transaction_has_the_same_settings_as_without_a_pooler_and_the_next_one_none_of_them()
-      throws SQLException {
+  void settings_of_a_transaction_do_not_leak_to_the_next_one() throws SQLException {
     Db.Address server = Postgres.freshDatabase();
     try (PgBouncer pooler = PgBouncer.start(directory, server, SESSIONS);
         Db direct = Db.open(server, "direct", 1);
@@ -44,7 +43,7 @@ class PoolerTest {
       List<String> expected = settings(direct);
 
       assertThat(expected).contains("enable_seqscan=off", "lock_timeout=2000");
-      for (int i = 0; i < 10; i++) { // often enough to be prepared on the server, if that were on
+      for (int i = 0; i < 10; i++) { // enough for a server-side prepared statement, if enabled
         assertThat(settings(pooled)).isEqualTo(expected);
       }
 
@@ -76,10 +75,10 @@ class PoolerTest {
     return db.inTransaction(tx -> tx.query(SETTINGS, row -> row.getString("setting")));
   }
 
-  /** In as many concurrent transactions as there are sessions, so that all are used. */
+  /** Runs the query in one open transaction per session, so that every session is used. */
   private static List<String> inEverySession(PgBouncer pooler, String query) throws SQLException {
     List<Connection> connections = new ArrayList<>();
-    List<String> found = new ArrayList<>();
+    List<String> results = new ArrayList<>();
     try {
       for (int i = 0; i < SESSIONS; i++) {
         Connection connection =
@@ -93,11 +92,11 @@ class PoolerTest {
         try (Statement statement = connection.createStatement();
             ResultSet rows = statement.executeQuery(query)) {
           while (rows.next()) {
-            found.add(rows.getString(1));
+            results.add(rows.getString(1));
           }
         }
       }
-      return found;
+      return results;
     } finally {
       for (Connection connection : connections) {
         connection.close();

@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** A pool whose server goes down, comes back, or becomes a standby. */
+/** A pool survives that its server stops, starts again, or becomes a standby. */
 @Tag("slow")
 class ReconnectTest {
 
@@ -27,18 +27,18 @@ class ReconnectTest {
   @TempDir Path directory;
 
   @Test
-  void a_connection_that_turns_out_read_only_is_given_up() throws SQLException {
+  void a_connection_that_is_read_only_is_replaced() throws SQLException {
     Db.Address address = Postgres.freshDatabase();
     String name = address.url().substring(address.url().lastIndexOf('/') + 1);
-    try (Connection beside = Postgres.connect(address);
-        Statement statement = beside.createStatement();
+    try (Connection other = Postgres.connect(address);
+        Statement statement = other.createStatement();
         Db db = Db.open(address, "test", 2)) {
       statement.execute("ALTER DATABASE " + name + " SET default_transaction_read_only = on");
       assertThatThrownBy(() -> write(db))
           .isInstanceOfSatisfying(
               StoreException.class, e -> assertThat(e.isUnavailable()).isTrue());
 
-      // The connections that exist would stay as they are for half an hour.
+      // Existing connections would otherwise stay read-only for half an hour.
       statement.execute("SET default_transaction_read_only = off");
       statement.execute("ALTER DATABASE " + name + " RESET default_transaction_read_only");
 
@@ -47,12 +47,12 @@ class ReconnectTest {
   }
 
   @Test
-  void a_pool_reconnects_soon_however_long_the_server_was_unreachable() throws SQLException {
+  void a_pool_reconnects_quickly_however_long_the_outage_was() throws SQLException {
     try (OwnPostgres postgres = new OwnPostgres(directory);
         Db db = Db.open(postgres.address(), "test", 2)) {
       write(db);
       postgres.stop(OwnPostgres.Stop.IMMEDIATE);
-      for (int i = 0; i < 2; i++) { // 6 s, in which a pool's own pauses would have grown
+      for (int i = 0; i < 2; i++) { // 6 s; the pool's own retry pauses would have grown by then
         assertThatThrownBy(() -> write(db))
             .isInstanceOfSatisfying(
                 StoreException.class, e -> assertThat(e.isUnavailable()).isTrue());

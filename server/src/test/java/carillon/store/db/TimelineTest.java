@@ -19,7 +19,7 @@ class TimelineTest {
   }
 
   @Test
-  void a_later_timeline_raises_the_signal_and_the_first_does_not() {
+  void only_a_change_to_a_later_timeline_raises_the_signal() {
     timeline.saw("00000001");
     assertThat(raised).hasValue(0);
 
@@ -29,7 +29,7 @@ class TimelineTest {
   }
 
   @Test
-  void an_earlier_one_is_an_old_primary_and_changes_nothing() {
+  void an_earlier_timeline_of_an_old_primary_is_ignored() {
     timeline.saw("0000000A");
     timeline.saw("00000009");
     timeline.saw("0000000A");
