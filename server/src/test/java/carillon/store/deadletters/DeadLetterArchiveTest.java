@@ -37,7 +37,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 class DeadLetterArchiveTest {
 
   private static final Duration TTL = Duration.ofHours(1);
-  private static final long ROOM = 1 << 30;
+  private static final long UNLIMITED_BYTES = 1 << 30;
 
   private World world;
   private ExecutorService threads;
@@ -54,8 +54,8 @@ class DeadLetterArchiveTest {
     world.close();
   }
 
-  private List<DeadLetterArchive.Letter> oldest(int most) {
-    return world.store.archive().oldest(TTL, most, ROOM).letters();
+  private List<DeadLetterArchive.Letter> oldest(int limit) {
+    return world.store.archive().oldest(TTL, limit, UNLIMITED_BYTES).letters();
   }
 
   private int drop(List<DeadLetterArchive.Letter> letters) {
@@ -86,12 +86,12 @@ class DeadLetterArchiveTest {
     OldDeadLetters.insert(world, 5);
     world.sql("UPDATE carillon.task SET payload = to_json(repeat('x', 100000))::text");
 
-    assertThat(world.store.archive().oldest(TTL, 2, ROOM).isMore()).isTrue();
-    assertThat(world.store.archive().oldest(TTL, 2, ROOM).letters()).hasSize(2);
+    assertThat(world.store.archive().oldest(TTL, 2, UNLIMITED_BYTES).isMore()).isTrue();
+    assertThat(world.store.archive().oldest(TTL, 2, UNLIMITED_BYTES).letters()).hasSize(2);
     assertThat(world.store.archive().oldest(TTL, 10, 250_000).letters()).hasSize(2);
     assertThat(world.store.archive().oldest(TTL, 10, 250_000).isMore()).isTrue();
     assertThat(world.store.archive().oldest(TTL, 10, 1).letters()).hasSize(1);
-    assertThat(world.store.archive().oldest(TTL, 10, ROOM).isMore()).isFalse();
+    assertThat(world.store.archive().oldest(TTL, 10, UNLIMITED_BYTES).isMore()).isFalse();
   }
 
   @Test
@@ -201,7 +201,7 @@ class DeadLetterArchiveTest {
     }
     assertThat(count("task")).isEqualTo(change == Change.PURGED ? "0" : "1");
     assertThat(count("transition").equals("0"))
-        .as("its history")
+        .as("the history is gone")
         .isEqualTo(change == Change.PURGED);
   }
 
@@ -217,11 +217,11 @@ class DeadLetterArchiveTest {
 
     Callable<Boolean> archiver =
         () -> {
-          for (List<DeadLetterArchive.Letter> some = oldest(100);
-              !some.isEmpty();
-              some = oldest(100)) {
-            some.forEach(letter -> written.add(letter.task().id()));
-            archived.addAndGet(drop(some));
+          for (List<DeadLetterArchive.Letter> batch = oldest(100);
+              !batch.isEmpty();
+              batch = oldest(100)) {
+            batch.forEach(letter -> written.add(letter.task().id()));
+            archived.addAndGet(drop(batch));
           }
           return true;
         };
@@ -246,9 +246,9 @@ class DeadLetterArchiveTest {
           }
           return true;
         };
-    for (Future<Boolean> each :
+    for (Future<Boolean> result :
         threads.invokeAll(List.of(archiver, archiver, archiver, redriver, purger))) {
-      assertThat(each.get()).isTrue();
+      assertThat(result.get()).isTrue();
     }
 
     assertThat(archived.get() + redriven.get() + purged.size()).isEqualTo(count);
@@ -260,7 +260,7 @@ class DeadLetterArchiveTest {
     Set<TaskId> gone = new HashSet<>(ids);
     gone.removeIf(id -> world.tasks.find(World.TENANT, id).isPresent());
     gone.removeAll(purged);
-    assertThat(written).as("tasks that are gone and were not purged").containsAll(gone);
+    assertThat(written).as("tasks that disappeared without a purge").containsAll(gone);
     assertThat(gone).hasSize(archived.get());
   }
 }

@@ -33,8 +33,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * The plan of each query of dead letters and groups, and the pages that it touches, among a million
- * letters and with statistics from when there were a thousand of one group.
+ * Checks the plan of each query of dead letters and groups, and the pages that it reads, with a
+ * million letters and with planner statistics of a thousand letters in one group.
  */
 @Tag("slow")
 class DeadLetterPlansTest {
@@ -57,7 +57,7 @@ class DeadLetterPlansTest {
     DeadTasks.fill(world, REAL, 20);
     world.sql("ALTER TABLE carillon.dead_letter SET (autovacuum_enabled = false)");
     world.sql("ALTER TABLE carillon.dead_letter_group SET (autovacuum_enabled = false)");
-    others(1, 1_000);
+    insertBulk(1, 1_000);
     world.sql("DELETE FROM carillon.dead_letter WHERE type <> 'bulk'");
     world.sql("ANALYZE carillon.dead_letter, carillon.dead_letter_group");
     world.sql(
@@ -68,13 +68,13 @@ class DeadLetterPlansTest {
         JOIN carillon.lane l ON l.id = t.lane
         WHERE t.state = 'DEAD'
         """);
-    groups();
-    others(1_001, BULK);
-    tasksOfTheNewest();
+    insertSmallGroups();
+    insertBulk(1_001, BULK);
+    insertTasksOfNewestLetters();
   }
 
-  /** Groups of one old letter each. */
-  private static void groups() {
+  /** Inserts groups of one old letter each. */
+  private static void insertSmallGroups() {
     world.sql(
         """
         INSERT INTO carillon.dead_letter (tenant, task, partition, type, died_at, error, failure)
@@ -88,7 +88,7 @@ class DeadLetterPlansTest {
         .isEqualTo(Integer.toString(GROUPS));
   }
 
-  private static void tasksOfTheNewest() {
+  private static void insertTasksOfNewestLetters() {
     world.cancel(world.create(World.task("bulk", new Target.Pull()))); // creates the lane
     world.sql(
         """
@@ -110,8 +110,8 @@ class DeadLetterPlansTest {
     return world.value("SELECT max(partition) FROM carillon.dead_letter");
   }
 
-  /** Letters newer than all real ones, of two types, ten groups and one key. */
-  private static void others(int from, int to) {
+  /** Inserts letters of two types, ten groups and one key that are newer than all real ones. */
+  private static void insertBulk(int from, int to) {
     world.sql(
         """
         INSERT INTO carillon.dead_letter (tenant, task, partition, type, died_at, error, failure, status, key)
@@ -129,7 +129,7 @@ class DeadLetterPlansTest {
     world.close();
   }
 
-  /** A filter, the index that serves it, and the limit of pages that it may touch. */
+  /** A filter, the expected index, the most pages that it may read, and the expected letters. */
   record Search(String name, DeadLetterFilter filter, String index, int pages, int letters) {
     @Override
     public String toString() {
@@ -153,12 +153,12 @@ class DeadLetterPlansTest {
         world.value(
             "SELECT fingerprint FROM carillon.dead_letter_group WHERE error LIKE '%called D'");
     Map<String, String> none = Map.of();
-    Instant hourAgo = world.clock.instant().minus(Duration.ofMinutes(45));
+    Instant cutoff = world.clock.instant().minus(Duration.ofMinutes(45));
     var old =
-        new DeadLetterFilter(null, null, null, null, null, hourAgo, null, none, null, List.of());
+        new DeadLetterFilter(null, null, null, null, null, cutoff, null, none, null, List.of());
     var oldOfType =
-        new DeadLetterFilter("t0", null, null, null, null, hourAgo, null, none, null, List.of());
-    var some =
+        new DeadLetterFilter("t0", null, null, null, null, cutoff, null, none, null, List.of());
+    var byIds =
         new DeadLetterFilter(
             null,
             null,
@@ -178,7 +178,7 @@ class DeadLetterPlansTest {
         new Search(
             "type", filter("t1", null, null, null, null, none, null), "dead_letter_type", 250, 100),
         new Search(
-            "type that is not there",
+            "unknown type",
             filter("no", null, null, null, null, none, null),
             "dead_letter_type",
             10,
@@ -188,7 +188,7 @@ class DeadLetterPlansTest {
             "failure",
             filter(null, FailureKind.CONNECTION, null, null, null, none, null),
             "dead_letter_kind",
-            2_500, // a hundred of each of ten groups, some with an older row version
+            2_500, // a hundred letters from each of ten groups, some with an older row version
             100),
         new Search(
             "status",
@@ -217,7 +217,7 @@ class DeadLetterPlansTest {
         new Search(
             "key", filter(null, null, null, null, "key 7", none, null), "dead_letter_key", 20, 1),
         new Search(
-            "key of most and a failure",
+            "common key and failure",
             filter(null, FailureKind.TLS, null, null, "bulk", none, null),
             "dead_letter_key",
             10_500,
@@ -235,7 +235,7 @@ class DeadLetterPlansTest {
             10_500,
             0),
         new Search(
-            "type and text of an answer",
+            "type and text of a response",
             filter("t2", null, null, "no rate for 42\"", null, none, null),
             "dead_letter_type",
             8_000,
@@ -258,31 +258,31 @@ class DeadLetterPlansTest {
             "dead_letter_type",
             8_000,
             3),
-        new Search("ids", some, "dead_letter_pkey", 500, 50));
+        new Search("ids", byIds, "dead_letter_pkey", 500, 50));
   }
 
   @ParameterizedTest
   @MethodSource("searches")
-  void a_page_scans_one_index_and_touches_few_pages(Search search) {
+  void a_page_of_letters_scans_one_index_and_reads_few_pages(Search search) {
     LetterPlan.Query page = compose(search.filter(), LetterSearch.Order.NEWEST_FIRST, null);
 
-    Explained explained = explain(page.sql(), page.arguments().toArray());
+    Measured measured = explain(page.sql(), page.arguments().toArray());
 
     System.out.printf(
         "dead letters, %s: %.1f ms, %d pages%n",
-        search.name(), explained.millis(), explained.pages());
-    assertThat(explained.plan())
+        search.name(), measured.millis(), measured.pages());
+    assertThat(measured.plan())
         .containsPattern("using " + search.index() + "\\b")
         .doesNotContain("Seq Scan");
-    assertThat(explained.pages()).as(explained.plan()).isLessThan(search.pages());
-    assertThat(explained.millis()).as(explained.plan()).isLessThan(MAX_MILLIS);
+    assertThat(measured.pages()).as(measured.plan()).isLessThan(search.pages());
+    assertThat(measured.millis()).as(measured.plan()).isLessThan(MAX_MILLIS);
     assertThat(
             world.store.deadLetters().list(World.TENANT, search.filter(), 100, null, false).items())
         .hasSize(search.letters());
   }
 
   @Test
-  void a_page_reads_each_of_its_tasks_by_key() {
+  void a_page_of_letters_reads_each_task_by_primary_key() {
     List<UUID> newest =
         world
             .store
@@ -293,21 +293,21 @@ class DeadLetterPlansTest {
             .map(letter -> letter.task().id().value())
             .toList();
 
-    Explained explained =
+    Measured measured =
         explain(DeadLetters.SHOW, true, Column.uuids(newest, id -> id), World.TENANT);
 
     System.out.printf(
-        "dead letters shown: %.1f ms, %d pages%n", explained.millis(), explained.pages());
+        "dead letters shown: %.1f ms, %d pages%n", measured.millis(), measured.pages());
     assertThat(newest).hasSize(100);
-    assertThat(explained.plan())
+    assertThat(measured.plan())
         .containsPattern("using dead_letter_pkey\\b")
         .doesNotContain("Seq Scan");
-    assertThat(explained.pages()).as(explained.plan()).isLessThan(2_000);
-    assertThat(explained.millis()).as(explained.plan()).isLessThan(MAX_MILLIS);
+    assertThat(measured.pages()).as(measured.plan()).isLessThan(2_000);
+    assertThat(measured.millis()).as(measured.plan()).isLessThan(MAX_MILLIS);
   }
 
   @Test
-  void the_groups_of_a_filter_are_found_among_thousands() {
+  void groups_that_match_a_filter_are_found_by_index() {
     String rare =
         world.value(
             "SELECT fingerprint FROM carillon.dead_letter_group WHERE error LIKE '%called D'");
@@ -319,23 +319,23 @@ class DeadLetterPlansTest {
             filter("t3", null, null, null, null, Map.of(), rare))) {
       LetterPlan.Query groups = LetterPlan.groupQuery(World.TENANT, filter);
 
-      Explained explained = explain(groups.sql(), groups.arguments().toArray());
+      Measured measured = explain(groups.sql(), groups.arguments().toArray());
 
       System.out.printf(
           "groups of a search, %s: %.1f ms, %d pages%n",
-          filter, explained.millis(), explained.pages());
-      assertThat(explained.plan())
+          filter, measured.millis(), measured.pages());
+      assertThat(measured.plan())
           .contains("using dead_letter_group_pkey")
           .doesNotContain("Seq Scan");
-      assertThat(explained.pages())
-          .as(explained.plan())
+      assertThat(measured.pages())
+          .as(measured.plan())
           .isLessThan(filter.group() == null ? 3L * GROUPS : 50);
-      assertThat(explained.millis()).as(explained.plan()).isLessThan(MAX_MILLIS);
+      assertThat(measured.millis()).as(measured.plan()).isLessThan(MAX_MILLIS);
     }
   }
 
   @Test
-  void a_page_starts_where_the_previous_one_ended() {
+  void a_later_page_reads_as_few_pages_as_the_first() {
     Position middle =
         new Position(
             Instant.parse(
@@ -364,9 +364,9 @@ class DeadLetterPlansTest {
               filter(null, null, null, null, "bulk", Map.of(), null))) {
         LetterPlan.Query page = compose(filter, order, middle);
 
-        Explained explained = explain(page.sql(), page.arguments().toArray());
+        Measured measured = explain(page.sql(), page.arguments().toArray());
 
-        assertThat(explained.pages()).as("%s\n%s", filter, explained.plan()).isLessThan(700);
+        assertThat(measured.pages()).as("%s\n%s", filter, measured.plan()).isLessThan(700);
       }
     }
   }
@@ -378,19 +378,19 @@ class DeadLetterPlansTest {
             ANY_GROUP,
             new DeadLetterGroup.Filter("t1", null, null),
             new DeadLetterGroup.Filter(null, FailureKind.STATUS, 504))) {
-      Explained explained =
+      Measured measured =
           explain(GroupSearch.PAGE, GroupSearch.arguments(World.TENANT, filter, 100, null));
 
       System.out.printf(
           "groups of dead letters, %s: %.1f ms, %d pages%n",
-          filter, explained.millis(), explained.pages());
-      assertThat(explained.plan())
+          filter, measured.millis(), measured.pages());
+      assertThat(measured.plan())
           .contains("using dead_letter_group_last")
           .doesNotContain("Seq Scan");
-      assertThat(explained.pages())
-          .as(explained.plan())
+      assertThat(measured.pages())
+          .as(measured.plan())
           .isLessThan(filter.equals(ANY_GROUP) ? 300 : 3L * GROUPS);
-      assertThat(explained.millis()).as(explained.plan()).isLessThan(MAX_MILLIS);
+      assertThat(measured.millis()).as(measured.plan()).isLessThan(MAX_MILLIS);
     }
   }
 
@@ -398,20 +398,20 @@ class DeadLetterPlansTest {
       new DeadLetterGroup.Filter(null, null, null);
 
   @Test
-  void a_dry_run_counts_a_million_letters_by_any_access_path() {
+  void a_dry_run_counts_a_million_letters_for_any_filter() {
     for (DeadLetterFilter filter :
         List.of(
             DeadLetterFilter.ALL,
             filter(null, null, null, "bulk", null, Map.of(), null),
             filter(null, FailureKind.STATUS, 500, null, null, Map.of(), null))) {
-      long began = System.nanoTime();
+      long start = System.nanoTime();
 
       DeadLetters.Count letters =
           world.db.inTransaction(
               tx -> LetterSearch.count(tx, World.TENANT, filter, Duration.ofMinutes(1)));
 
       System.out.printf(
-          "dead letters counted: %s in %d ms%n", letters, (System.nanoTime() - began) / 1_000_000);
+          "dead letters counted: %s in %d ms%n", letters, (System.nanoTime() - start) / 1_000_000);
       assertThat(letters.matched()).isBetween((long) BULK, (long) BULK + REAL + GROUPS);
       assertThat(letters.isAtLeast()).isFalse();
     }
@@ -423,14 +423,14 @@ class DeadLetterPlansTest {
         tx -> LetterSearch.pageQuery(tx, World.TENANT, filter, order, from, 100).orElseThrow());
   }
 
-  private record Explained(String plan, long pages, double millis) {}
+  private record Measured(String plan, long pages, double millis) {}
 
   private static final Pattern PAGES =
       Pattern.compile("Buffers: shared (?:hit=(\\d+))?(?: ?read=(\\d+))?");
   private static final Pattern TIME = Pattern.compile("duration: ([0-9.]+) ms");
 
   /** Runs a statement with the settings of the program; the fastest run counts. */
-  private static Explained explain(String sql, @Nullable Object... arguments) {
+  private static Measured explain(String sql, @Nullable Object... arguments) {
     // Only a superuser may load auto_explain.
     try (Connection connection = Postgres.connect(Postgres.asSuperuser(world.address));
         Statement settings = connection.createStatement()) {
@@ -442,7 +442,7 @@ class DeadLetterPlansTest {
               "enable_incremental_sort = off",
               "jit = off",
               "max_parallel_workers_per_gather = 0",
-              "plan_cache_mode = force_generic_plan")) { // as Db does
+              "plan_cache_mode = force_generic_plan")) { // like Db
         settings.execute("SET " + setting);
       }
       settings.execute("LOAD 'auto_explain'");
@@ -455,9 +455,9 @@ class DeadLetterPlansTest {
               "auto_explain.log_min_duration = 0")) {
         settings.execute("SET " + setting);
       }
-      Explained best = run(connection, sql, arguments);
-      for (int runs = 0; runs < RUNS; runs++) {
-        Explained next = run(connection, sql, arguments);
+      Measured best = run(connection, sql, arguments);
+      for (int run = 0; run < RUNS; run++) {
+        Measured next = run(connection, sql, arguments);
         best = next.millis() < best.millis() ? next : best;
       }
       return best;
@@ -466,7 +466,7 @@ class DeadLetterPlansTest {
     }
   }
 
-  private static Explained run(Connection connection, String sql, @Nullable Object... arguments)
+  private static Measured run(Connection connection, String sql, @Nullable Object... arguments)
       throws SQLException {
     try (PreparedStatement statement = connection.prepareStatement(sql)) {
       for (int i = 0; i < arguments.length; i++) {
@@ -481,17 +481,17 @@ class DeadLetterPlansTest {
       for (SQLWarning w = statement.getWarnings(); w != null; w = w.getNextWarning()) {
         plan.append(w.getMessage()).append('\n');
       }
-      Matcher pages = PAGES.matcher(plan); // the first match is of the whole plan
+      Matcher pages = PAGES.matcher(plan); // the first match covers the whole plan
       Matcher time = TIME.matcher(plan);
       assertThat(pages.find() && time.find()).as(plan.toString()).isTrue();
-      return new Explained(
+      return new Measured(
           plan.toString(),
-          number(pages.group(1)) + number(pages.group(2)),
+          pagesOf(pages.group(1)) + pagesOf(pages.group(2)),
           Double.parseDouble(time.group(1)));
     }
   }
 
-  private static long number(@Nullable String digits) {
+  private static long pagesOf(@Nullable String digits) {
     return digits == null ? 0 : Long.parseLong(digits);
   }
 }

@@ -20,7 +20,7 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
-/** Listing, counting, grouping and purging 2,000 dead letters of 20 groups. */
+/** Lists, counts, groups and purges 2,000 dead letters of 20 groups. */
 class DeadLettersTest {
 
   private static final int LETTERS = 2_000;
@@ -56,7 +56,7 @@ class DeadLettersTest {
   }
 
   private static List<TaskId> list(World world, DeadLetterFilter filter, int limit) {
-    List<TaskId> seen = new ArrayList<>();
+    List<TaskId> ids = new ArrayList<>();
     Instant last = Instant.MAX;
     Position before = null;
     do {
@@ -65,12 +65,12 @@ class DeadLettersTest {
       for (DeadLetters.Letter letter : page.items()) {
         assertThat(letter.diedAt()).isBeforeOrEqualTo(last);
         last = letter.diedAt();
-        seen.add(letter.task().id());
+        ids.add(letter.task().id());
       }
       before = page.next();
     } while (before != null);
-    assertThat(new HashSet<>(seen)).as("each once").hasSize(seen.size());
-    return seen;
+    assertThat(new HashSet<>(ids)).as("distinct letters").hasSize(ids.size());
+    return ids;
   }
 
   private static long count(DeadLetterFilter filter) {
@@ -92,7 +92,7 @@ class DeadLettersTest {
   }
 
   @Test
-  void pages_and_counts_of_every_filter_agree() {
+  void pages_and_counts_agree_for_every_filter() {
     Instant middle =
         Instant.parse(
             world.value(
@@ -135,7 +135,7 @@ class DeadLettersTest {
   }
 
   @Test
-  void ids_are_looked_up_and_still_filtered() {
+  void a_list_of_ids_is_combined_with_the_other_filters() {
     List<TaskId> some = list(world, filter(null, null, 504, null, null, Map.of(), null), 100);
     DeadLetterFilter ids =
         new DeadLetterFilter(
@@ -147,7 +147,7 @@ class DeadLettersTest {
   }
 
   @Test
-  void groups_show_the_common_error_and_the_number_of_letters() {
+  void groups_show_a_typical_error_and_the_number_of_letters() {
     List<DeadLetterGroup> groups = new ArrayList<>();
     DeadLetterGroup.Position before = null;
     do {
@@ -236,10 +236,10 @@ class DeadLettersTest {
   }
 
   @Test
-  void a_count_that_reads_each_letter_ends_at_its_timeout() {
+  void a_count_that_must_read_every_letter_stops_at_its_timeout() {
     DeadLetterFilter scanning = filter(null, null, null, "order", null, Map.of("tens", "7"), null);
     try (World other = World.create()) {
-      DeadTasks.fill(other, 5_500, 1); // more than one statement scans
+      DeadTasks.fill(other, 5_500, 1); // more letters than one statement scans
 
       DeadLetters.Count some =
           other.db.inTransaction(
@@ -249,7 +249,7 @@ class DeadLettersTest {
               tx -> LetterSearch.count(tx, World.TENANT, DeadLetterFilter.ALL, Duration.ZERO));
 
       assertThat(some).isEqualTo(new DeadLetters.Count(10, true));
-      assertThat(all).as("known from the groups").isEqualTo(new DeadLetters.Count(5_500, false));
+      assertThat(all).as("counted from the groups").isEqualTo(new DeadLetters.Count(5_500, false));
     }
   }
 

@@ -11,10 +11,9 @@ import org.junit.jupiter.api.Test;
 class LetterOrderTest {
 
   @Test
-  void a_search_scans_by_age_even_if_statistics_favour_ids() {
+  void a_search_scans_the_age_index_even_if_statistics_favor_ids() {
     try (World world = World.create()) {
-      world.sql(
-          "ALTER TABLE carillon.dead_letter DISABLE TRIGGER USER"); // groups do not matter here
+      world.sql("ALTER TABLE carillon.dead_letter DISABLE TRIGGER USER"); // without groups: faster
       world.sql(
           """
           INSERT INTO carillon.dead_letter (tenant, task, partition, type, died_at, error)

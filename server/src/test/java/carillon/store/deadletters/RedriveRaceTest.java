@@ -27,9 +27,9 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * Everything that can happen to a task that is about to be redriven, or whose redrive is about to
- * be undone. Every pair of steps, of which one begins while the other is uncommitted, ends as if
- * they had run one after the other.
+ * Runs every pair of steps that can happen to a task that is about to be redriven, or whose redrive
+ * is about to be undone. The second step starts while the first one is uncommitted; the result must
+ * be that of some sequential order.
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class RedriveRaceTest {
@@ -72,22 +72,22 @@ class RedriveRaceTest {
 
     Model after(Step step) {
       boolean isDead = state.equals(Optional.of(TaskState.DEAD));
-      boolean waits = state.equals(Optional.of(TaskState.PENDING));
+      boolean isPending = state.equals(Optional.of(TaskState.PENDING));
       return switch (step) {
-        case REDRIVE, REDRIVE_BY_HAND -> isDead ? now(TaskState.PENDING, FENCE) : this;
+        case REDRIVE, REDRIVE_BY_HAND -> isDead ? in(TaskState.PENDING, FENCE) : this;
         case PURGE -> isDead ? new Model(Optional.empty(), 0) : this;
-        case UNDO -> waits && fence == FENCE ? now(TaskState.DEAD, FENCE) : this;
-        case CLAIM -> waits ? now(TaskState.RUNNING, fence + 1) : this;
-        case CANCEL -> waits ? now(TaskState.CANCELLED, fence) : this;
+        case UNDO -> isPending && fence == FENCE ? in(TaskState.DEAD, FENCE) : this;
+        case CLAIM -> isPending ? in(TaskState.RUNNING, fence + 1) : this;
+        case CANCEL -> isPending ? in(TaskState.CANCELLED, fence) : this;
       };
     }
 
-    private static Model now(TaskState state, int fence) {
+    private static Model in(TaskState state, int fence) {
       return new Model(Optional.of(state), fence);
     }
 
     /** The state, the fence, the attempts in its history, and whether there is a dead letter. */
-    String seen() {
+    String visible() {
       boolean isDead = state.equals(Optional.of(TaskState.DEAD));
       return state
           .map(s -> s + " " + fence + " " + (isDead ? 0 : 1) + " " + (isDead ? 1 : 0))
@@ -159,21 +159,21 @@ class RedriveRaceTest {
   record Overlap(Start start, Step first, Step second, boolean commits) {}
 
   static Stream<Overlap> overlaps() {
-    List<Overlap> all = new ArrayList<>();
+    List<Overlap> overlaps = new ArrayList<>();
     for (Start start : Start.values()) {
       for (Step first : start.steps()) {
         for (Step second : start.steps()) {
-          all.add(new Overlap(start, first, second, true));
-          all.add(new Overlap(start, first, second, false));
+          overlaps.add(new Overlap(start, first, second, true));
+          overlaps.add(new Overlap(start, first, second, false));
         }
       }
     }
-    return all.stream();
+    return overlaps.stream();
   }
 
   @ParameterizedTest
   @MethodSource("overlaps")
-  void overlapping_steps_are_serializable(Overlap overlap)
+  void overlapping_steps_have_the_result_of_some_sequential_order(Overlap overlap)
       throws InterruptedException, ExecutionException {
     Subject subject = subject(overlap.start());
     overlapping.run(
@@ -188,15 +188,15 @@ class RedriveRaceTest {
       legal.add(start.after(overlap.second()).after(overlap.first()));
     }
     if (overlap.second() == Step.CLAIM) {
-      legal.add(afterFirst); // a claim skips what another transaction has locked
+      legal.add(afterFirst); // a claim skips tasks that another transaction has locked
     }
-    assertThat(legal).as("%s", overlap).extracting(Model::seen).contains(seen(subject.id()));
+    assertThat(legal).as("%s", overlap).extracting(Model::visible).contains(visible(subject.id()));
     assertThat(world.value("SELECT sum(letters) FROM carillon.dead_letter_group"))
         .isEqualTo(world.value("SELECT count(*) FROM carillon.dead_letter"));
     assertThat(world.value("SELECT refused FROM carillon.redrive")).isEqualTo("0");
   }
 
-  private String seen(TaskId id) {
+  private String visible(TaskId id) {
     Map<String, String> tables =
         Map.of(
             "attempt", world.value("SELECT count(*) FROM carillon.attempt"),

@@ -76,7 +76,7 @@ class RedrivesTest {
     world.db.inTransaction(
         tx -> world.store.redrives().undo(tx, World.TENANT, redrive.id(), "undoer"));
     while (world.store.redrives().step(open(redrive)).isPresent()) {
-      // Until it is over.
+      // Run every step.
     }
     return find(redrive);
   }
@@ -86,8 +86,8 @@ class RedrivesTest {
         tx -> world.store.redrives().stop(tx, World.TENANT, redrive.id(), "stopper"));
   }
 
-  /** As if 200 ms had passed since its last step. */
-  private void later(Redrive redrive) {
+  /** Pretends that 200 ms have passed since the last step. */
+  private void pass200Ms(Redrive redrive) {
     world.sql(
         "UPDATE carillon.redrive SET stepped_at = stepped_at - interval '200 ms' WHERE id = '"
             + redrive.id()
@@ -155,11 +155,11 @@ class RedrivesTest {
     assertThat(redriven).containsExactly(1L, 2L, 4L, 5L, 7L, 8L, 9L, 11L, 12L, 14L);
     world.sql("UPDATE carillon.redrive SET stepped_at = now() - interval '1 hour'");
     world.store.redrives().step(open(redrive));
-    assertThat(find(redrive).redriven()).as("an hour without a step").isEqualTo(15);
+    assertThat(find(redrive).redriven()).as("after an hour without a step").isEqualTo(15);
   }
 
   @Test
-  void a_redrive_ignores_later_deaths_and_letters_that_are_gone() {
+  void a_redrive_ignores_later_deaths_and_deleted_letters() {
     DeadTasks.fill(world, 40, 1);
     Redrive redrive = start(DeadLetterFilter.ALL, 5);
     world.store.redrives().step(open(redrive));
@@ -191,7 +191,7 @@ class RedrivesTest {
             "me");
 
     do {
-      later(redrive);
+      pass200Ms(redrive);
     } while (world.store.redrives().step(open(redrive)).isPresent());
 
     Redrive done = find(redrive);
@@ -216,10 +216,10 @@ class RedrivesTest {
   }
 
   @Test
-  void two_nodes_that_step_one_redrive_redrive_each_letter_once() throws Exception {
+  void two_nodes_in_one_redrive_redrive_each_letter_once() throws Exception {
     DeadTasks.fill(world, 15_000, 5);
     Redrive redrive = start(DeadLetterFilter.ALL, null);
-    assertThat(redrive.state()).as("more than one request redrives").isEqualTo(State.RUNNING);
+    assertThat(redrive.state()).as("too many letters for one request").isEqualTo(State.RUNNING);
 
     try (World other = world.beside();
         ExecutorService threads = Executors.newFixedThreadPool(2)) {
@@ -276,7 +276,7 @@ class RedrivesTest {
     Redrive redrive = start(DeadLetterFilter.ALL, null);
     world.node("node");
     List<ClaimedTask> claimed = world.claim("node", 6);
-    ClaimedTask released = claimed.getLast(); // waits again, but has started
+    ClaimedTask released = claimed.getLast(); // pending again, but has started once
     Failure shutdown = Failure.of(FailureKind.SHUTDOWN, "shut down");
     world
         .store
@@ -300,12 +300,12 @@ class RedrivesTest {
   }
 
   @Test
-  void a_stopped_redrive_redrives_nothing_more_and_an_undo_stops_it_first() {
+  void a_redrive_continues_neither_after_a_stop_nor_after_an_undo() {
     DeadTasks.fill(world, 50, 1);
     Redrive first = start(DeadLetterFilter.ALL, 50);
     world.store.redrives().step(open(first));
     Redrives.Result stopped = stop(first);
-    later(first);
+    pass200Ms(first);
 
     assertThat(stopped).isInstanceOf(Redrives.Result.Changed.class);
     assertThat(world.store.redrives().step(open(first))).isEmpty();

@@ -39,8 +39,8 @@ class RestoresTest {
     world.close();
   }
 
-  private int dropPartitions(World by) {
-    return by.partitions.dropBefore(Partition.of(Instant.now()).next());
+  private int dropPartitions(World node) {
+    return node.partitions.dropBefore(Partition.of(Instant.now()).next());
   }
 
   private Restores.Restored restore(Restores.Prepared prepared) {
@@ -48,7 +48,7 @@ class RestoresTest {
   }
 
   @Test
-  void a_partition_dropped_meanwhile_is_created_again() {
+  void a_partition_dropped_during_a_restore_is_created_again() {
     assertThat(dropPartitions(world)).isPositive();
     Restores.Prepared prepared =
         world.store.restores().prepare(World.TENANT, Restores.Archive.of(archived));
@@ -96,18 +96,18 @@ class RestoresTest {
   void concurrent_restores_of_one_file_restore_each_task_once()
       throws InterruptedException, ExecutionException {
     dropPartitions(world);
-    Callable<Restores.Restored> restoring =
+    Callable<Restores.Restored> restore =
         () -> restore(world.store.restores().prepare(World.TENANT, Restores.Archive.of(archived)));
-    int restored = 0;
+    int total = 0;
     try (ExecutorService threads = Executors.newCachedThreadPool()) {
-      for (Future<Restores.Restored> each :
-          threads.invokeAll(List.of(restoring, restoring, restoring, restoring))) {
-        assertThat(each.get().restored() + each.get().present()).isEqualTo(20);
-        restored += each.get().restored();
+      for (Future<Restores.Restored> result :
+          threads.invokeAll(List.of(restore, restore, restore, restore))) {
+        assertThat(result.get().restored() + result.get().present()).isEqualTo(20);
+        total += result.get().restored();
       }
     }
 
-    assertThat(restored).isEqualTo(20);
+    assertThat(total).isEqualTo(20);
     assertThat(world.value("SELECT count(*) FROM carillon.dead_letter")).isEqualTo("20");
     assertThat(world.value("SELECT count(*) FROM carillon.transition")).isEqualTo("60");
     assertThat(world.value("SELECT count(*) FROM carillon.attempt")).isEqualTo("20");
