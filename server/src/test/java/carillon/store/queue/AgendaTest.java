@@ -65,7 +65,7 @@ class AgendaTest {
   }
 
   @Test
-  void entries_of_other_lanes_stay() {
+  void entries_of_other_lanes_are_kept() {
     agenda.note(TODAY, 1, NOW);
 
     assertThat(agenda.takeDue(NOW, lane -> lane == 2)).isEmpty();
@@ -74,8 +74,8 @@ class AgendaTest {
   }
 
   /**
-   * Owns lane 7, and is late with everything that is due. Lane 9 is for workers. Misses partitions
-   * before yesterday.
+   * A peer that owns lane 7, is late with everything due, and may miss partitions before yesterday.
+   * Lane 9 is shared, because workers claim from it.
    */
   private static final class Peer implements Agenda.Peers {
     private final List<Integer> hinted = new ArrayList<>();
@@ -107,7 +107,7 @@ class AgendaTest {
   }
 
   @Test
-  void an_entry_of_a_peers_lane_is_hinted_and_not_kept() {
+  void an_entry_of_a_peers_lane_is_sent_as_a_hint_and_not_kept() {
     Peer peer = new Peer();
     agenda.shareWith(peer);
 
@@ -119,7 +119,7 @@ class AgendaTest {
   }
 
   @Test
-  void an_entry_for_workers_is_hinted_and_kept() {
+  void an_entry_of_a_shared_lane_is_sent_as_a_hint_and_kept() {
     Peer peer = new Peer();
     agenda.shareWith(peer);
 
@@ -140,7 +140,7 @@ class AgendaTest {
     assertThat(peer.hinted).containsExactly(7);
     assertThat(agenda.partitionsDueBy(NOW.plusSeconds(29))).isEmpty();
     assertThat(agenda.partitionsDueBy(NOW.plusSeconds(30)))
-        .as("swept every time from then on")
+        .as("swept every time once it is due")
         .containsExactly(LONG_AGO);
     agenda.swept(LONG_AGO, List.of());
     assertThat(agenda.partitionsDueBy(Instant.MAX)).isEmpty();
@@ -169,7 +169,7 @@ class AgendaTest {
   }
 
   @Test
-  void entries_of_own_lanes_survive_a_sweep_that_has_not_seen_them() {
+  void entries_of_own_lanes_survive_a_sweep_that_missed_them() {
     agenda.shareWith(new Peer());
     agenda.note(TODAY, 8, NOW);
 

@@ -36,7 +36,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import tools.jackson.databind.JsonNode;
 
-/** A growing group of dead letters raises one alert. */
+/** A growing group of dead letters raises a single alert. */
 class AlertsTest {
 
   private static final Target OPERATORS = http("https://example.com/operators");
@@ -87,7 +87,7 @@ class AlertsTest {
         task, new Outcome.Dead(new Failure(FailureKind.STATUS, error, 404, null), false));
   }
 
-  /** Makes tasks die one after the other. */
+  /** Creates tasks and makes them die one after the other. */
   private void die(TenantId tenant, String type, int tasks, IntFunction<String> error) {
     List<ClaimedTask> claimed = claim(tenant, type, tasks);
     for (int i = 0; i < tasks; i++) {
@@ -102,7 +102,7 @@ class AlertsTest {
     die(World.TENANT, type, tasks, i -> "404 for order " + i);
   }
 
-  /** Oldest first. */
+  /** All alerts, oldest first. */
   private List<TaskView> alerts(TenantId tenant) {
     var filter = new TaskFilter(AlertRule.TYPE, null, null, null, null, null, null, Map.of());
     return world.tasks.list(tenant, filter, 1_000, null, true).items().reversed();
@@ -112,7 +112,7 @@ class AlertsTest {
     return alerts(World.TENANT);
   }
 
-  private static JsonNode said(TaskView alert) {
+  private static JsonNode payload(TaskView alert) {
     return Json.MAPPER.readTree(String.valueOf(alert.spec().payload()));
   }
 
@@ -124,11 +124,11 @@ class AlertsTest {
       List<Future<?>> deaths = new ArrayList<>();
       for (int from = 0; from < claimed.size(); from += 100) {
         World node = from % 200 == 0 ? world : other;
-        List<Attempted> some =
+        List<Attempted> batch =
             claimed.subList(from, from + 100).stream()
                 .map(task -> dead(task, "no order " + task.id()))
                 .toList();
-        deaths.add(threads.submit(() -> node.store.outcomes().finish(some, Set.of(), "node")));
+        deaths.add(threads.submit(() -> node.store.outcomes().finish(batch, Set.of(), "node")));
       }
       for (Future<?> death : deaths) {
         death.get();
@@ -145,35 +145,36 @@ class AlertsTest {
     die("t", 10);
 
     TaskView alert = alerts().getFirst();
-    JsonNode said = said(alert);
+    JsonNode payload = payload(alert);
 
     assertThat(alert.spec().target()).isEqualTo(HOOK);
     assertThat(alert.key())
         .isEqualTo(world.value("SELECT fingerprint FROM carillon.dead_letter_group"));
-    assertThat(said.get("event").asString()).isEqualTo("dead-letters.growing");
-    assertThat(said.get("tenant").asString()).isEqualTo("default");
-    assertThat(said.get("type").asString()).isEqualTo("t");
-    assertThat(said.get("group").asString()).isEqualTo(alert.key());
-    assertThat(said.get("failure").asString()).isEqualTo("status");
-    assertThat(said.get("status").asInt()).isEqualTo(404);
-    assertThat(said.get("error").asString()).isEqualTo("404 for order 9");
-    assertThat(said.get("deaths").asInt()).isEqualTo(10);
-    assertThat(said.get("within").asString()).isEqualTo("PT5M");
-    assertThat(said.get("firstSeenAt").asString()).isLessThan(said.get("lastSeenAt").asString());
+    assertThat(payload.get("event").asString()).isEqualTo("dead-letters.growing");
+    assertThat(payload.get("tenant").asString()).isEqualTo("default");
+    assertThat(payload.get("type").asString()).isEqualTo("t");
+    assertThat(payload.get("group").asString()).isEqualTo(alert.key());
+    assertThat(payload.get("failure").asString()).isEqualTo("status");
+    assertThat(payload.get("status").asInt()).isEqualTo(404);
+    assertThat(payload.get("error").asString()).isEqualTo("404 for order 9");
+    assertThat(payload.get("deaths").asInt()).isEqualTo(10);
+    assertThat(payload.get("within").asString()).isEqualTo("PT5M");
+    assertThat(payload.get("firstSeenAt").asString())
+        .isLessThan(payload.get("lastSeenAt").asString());
   }
 
   @Test
-  void each_kind_has_its_own() {
+  void each_group_of_dead_letters_raises_its_own_alert() {
     die(World.TENANT, "t", 20, i -> i % 2 == 0 ? "no such order" : "no such customer");
     die("u", 10);
 
-    assertThat(alerts().stream().map(alert -> said(alert).get("type").asString()))
+    assertThat(alerts().stream().map(alert -> payload(alert).get("type").asString()))
         .containsExactly("t", "t", "u");
     assertThat(alerts()).extracting(TaskView::key).doesNotHaveDuplicates();
   }
 
   @Test
-  void below_the_number_there_is_none() {
+  void fewer_deaths_than_the_rule_requires_raise_no_alert() {
     die("t", 9);
 
     assertThat(alerts()).isEmpty();
@@ -190,27 +191,27 @@ class AlertsTest {
   }
 
   @Test
-  void after_a_quiet_hour_there_is_another_one() {
+  void a_group_raises_another_alert_after_a_quiet_hour() {
     die("t", 15);
-    passes("59 minutes");
+    pass("59 minutes");
     die("t", 15);
-    assertThat(alerts()).as("the same trouble").hasSize(1);
+    assertThat(alerts()).as("alerts for the same incident").hasSize(1);
 
-    passes("59 minutes");
+    pass("59 minutes");
     die("t", 1);
-    passes("59 minutes");
+    pass("59 minutes");
     die("t", 15);
-    assertThat(alerts()).as("there was no quiet hour").hasSize(1);
+    assertThat(alerts()).as("alerts without a quiet hour in between").hasSize(1);
 
-    passes("61 minutes");
+    pass("61 minutes");
     die("t", 9);
-    assertThat(alerts()).as("new trouble, but little").hasSize(1);
+    assertThat(alerts()).as("alerts after a quiet hour and too few deaths").hasSize(1);
     die("t", 1);
-    assertThat(alerts()).as("new trouble").hasSize(2);
+    assertThat(alerts()).as("alerts after a new incident").hasSize(2);
   }
 
-  /** Makes everything that is known of deaths older. */
-  private void passes(String time) {
+  /** Makes all deaths and alerts older. */
+  private void pass(String time) {
     String older = "- interval '" + time + "'";
     world.sql("UPDATE carillon.dead_letter SET died_at = died_at " + older);
     world.sql(
@@ -219,7 +220,7 @@ class AlertsTest {
   }
 
   @Test
-  void callbacks_and_alerts_that_die_raise_none() {
+  void callbacks_and_alerts_that_die_raise_no_alert() {
     die(Callbacks.TYPE, 20);
     die(AlertRule.TYPE, 20);
 
@@ -228,28 +229,28 @@ class AlertsTest {
   }
 
   @Test
-  void a_death_that_is_rolled_back_raises_none() {
+  void deaths_that_are_rolled_back_raise_no_alert() {
     List<ClaimedTask> claimed = claim(World.TENANT, "t", 10);
-    List<ClaimEnding> ends =
+    List<ClaimEnding> endings =
         claimed.stream().map(task -> ClaimEnding.of(dead(task, "404"))).toList();
 
     assertThatThrownBy(
             () ->
                 world.db.inTransaction(
                     tx -> {
-                      world.store.outcomes().finish(tx, ends, "node");
+                      world.store.outcomes().finish(tx, endings, "node");
                       throw new IllegalStateException("on the last line");
                     }))
         .hasMessage("on the last line");
 
     assertThat(alerts()).isEmpty();
     assertThat(world.counters.alerts()).isZero();
-    world.db.inTransaction(tx -> world.store.outcomes().finish(tx, ends, "node"));
+    world.db.inTransaction(tx -> world.store.outcomes().finish(tx, endings, "node"));
     assertThat(alerts()).hasSize(1);
   }
 
   @Test
-  void a_tenant_without_a_rule_uses_the_installations_and_cannot_see_its_target() {
+  void a_tenant_without_a_rule_uses_that_of_the_installation() {
     TenantId quiet =
         world
             .store
@@ -284,7 +285,7 @@ class AlertsTest {
 
     assertThat(alerts(quiet)).isEmpty();
     assertThat(alerts()).extracting(task -> task.spec().target()).containsExactly(OPERATORS);
-    assertThat(said(alerts().getFirst()).get("tenant").asString()).isEqualTo("quiet");
+    assertThat(payload(alerts().getFirst()).get("tenant").asString()).isEqualTo("quiet");
   }
 
   @Test
@@ -297,7 +298,7 @@ class AlertsTest {
   }
 
   @Test
-  void a_strict_tenant_gets_its_own() {
+  void a_strict_tenant_gets_alerts() {
     TenantId strict =
         world
             .store

@@ -111,7 +111,7 @@ class CallbackTasksTest {
             null);
   }
 
-  /** Oldest first. */
+  /** All callbacks, oldest first. */
   private List<TaskView> callbacks() {
     return callbacksOf(World.TENANT);
   }
@@ -186,7 +186,7 @@ class CallbackTasksTest {
   }
 
   @Test
-  void a_tasks_own_callback_overrides_its_types() {
+  void a_tasks_own_callback_overrides_that_of_its_type() {
     configure(World.TENANT, "t", BOTH);
     Target own = http("https://example.com/own");
     world.create(task(new Target.Discard()).callbacks(new Callbacks(own, null)).build());
@@ -202,7 +202,7 @@ class CallbackTasksTest {
         .containsExactly(own, DONE, DIED);
   }
 
-  /** Not one of the callbacks, which are due as well. */
+  /** Claims a task that is not a callback; callbacks are due as well. */
   private ClaimedTask claimTask() {
     while (true) {
       ClaimedTask claimed = world.claimOne("node");
@@ -264,7 +264,7 @@ class CallbackTasksTest {
         .getFirst();
   }
 
-  /** Ends the leases of everything that is held. */
+  /** Ends the leases of all claims. */
   private void lapse() {
     world.sql(
         "UPDATE carillon.task SET lease_until = now() - interval '1 s' WHERE claim IS NOT NULL");
@@ -281,7 +281,7 @@ class CallbackTasksTest {
         .store
         .claims()
         .lapsed(10)
-        .forEach(silent -> world.store.claims().reap(silent, (_, _) -> DEAD));
+        .forEach(lost -> world.store.claims().reap(lost, (_, _) -> DEAD));
 
     assertThat(world.state(id)).isEqualTo(TaskState.DEAD);
     assertThat(callbacks()).extracting(task -> task.spec().target()).containsExactly(DIED);
@@ -332,12 +332,12 @@ class CallbackTasksTest {
     ClaimedTask stale = claimForWorker(1).getFirst();
     lapse();
     Outcome again =
-        new Outcome.RetryAt(world.clock.instant(), Failure.of(FailureKind.LEASE_LOST, "silent"));
+        new Outcome.RetryAt(world.clock.instant(), Failure.of(FailureKind.LEASE_LOST, "lost"));
     world
         .store
         .claims()
         .lapsed(10)
-        .forEach(silent -> world.store.claims().reap(silent, (_, _) -> again));
+        .forEach(lost -> world.store.claims().reap(lost, (_, _) -> again));
 
     boolean accepted = report(stale, WorkReport.Kind.COMPLETED);
 
@@ -391,7 +391,7 @@ class CallbackTasksTest {
   }
 
   @Test
-  void a_gone_target_pauses_its_type_and_creates_a_callback() {
+  void a_gone_target_pauses_the_type_and_creates_a_callback() {
     configure(World.TENANT, "t", BOTH);
     world.create(task(DONE).build());
     Failure gone = Failure.of(FailureKind.STATUS, "410 Gone");
@@ -403,7 +403,7 @@ class CallbackTasksTest {
   }
 
   @Test
-  void many_tasks_that_end_at_once_create_a_callback_each() {
+  void tasks_that_end_in_one_batch_create_a_callback_each() {
     NewTask task = task(new Target.Discard()).callbacks(BOTH).build();
     world.db.inTransaction(
         tx -> world.tasks.createAll(tx, World.TENANT, Collections.nCopies(1_500, task)));
@@ -432,7 +432,7 @@ class CallbackTasksTest {
   }
 
   @Test
-  void a_race_to_end_a_task_creates_one_callback() throws Exception {
+  void racing_ends_of_a_task_create_one_callback() throws Exception {
     NewTask task =
         TestTask.of("t")
             .target(new Target.Pull())
@@ -443,7 +443,7 @@ class CallbackTasksTest {
         tx -> world.tasks.createAll(tx, World.TENANT, Collections.nCopies(200, task)));
     List<ClaimedTask> held = claimForWorker(200);
     lapse();
-    List<Claims.Lost> silent = world.store.claims().lapsed(1_000);
+    List<Claims.Lost> lost = world.store.claims().lapsed(1_000);
 
     try (ExecutorService threads = Executors.newFixedThreadPool(6)) {
       List<Future<?>> ends = new ArrayList<>();
@@ -451,7 +451,7 @@ class CallbackTasksTest {
         ends.add(threads.submit(() -> report(each, WorkReport.Kind.COMPLETED)));
         ends.add(threads.submit(() -> report(each, WorkReport.Kind.DEAD)));
       }
-      silent.forEach(
+      lost.forEach(
           each -> ends.add(threads.submit(() -> world.store.claims().reap(each, (_, _) -> DEAD))));
       for (Future<?> end : ends) {
         end.get();
@@ -472,7 +472,7 @@ class CallbackTasksTest {
   }
 
   @Test
-  void a_task_shows_the_callbacks_that_it_has_itself() {
+  void a_task_shows_only_its_own_callbacks() {
     configure(World.TENANT, "t", BOTH);
     Target own = http("https://example.com/own");
 

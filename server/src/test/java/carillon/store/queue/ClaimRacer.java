@@ -13,15 +13,12 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 
-/**
- * A process that claims from every lane with many threads until nothing is left, and prints what it
- * got.
- */
+/** A process that claims from all lanes with many threads and prints the tasks that it claimed. */
 final class ClaimRacer {
 
   private ClaimRacer() {}
 
-  /** Arguments: JDBC URL, user, password, name of the node, threads. */
+  /** Arguments: JDBC URL, user, password, node name, number of threads. */
   public static void main(String[] arguments) {
     var address = new Db.Address(arguments[0], arguments[1], arguments[2]);
     String node = arguments[3];
@@ -35,7 +32,7 @@ final class ClaimRacer {
     }
   }
 
-  /** Otherwise the first process may leave nothing to race for. */
+  /** Waits for the other process, because the first one could otherwise claim all tasks alone. */
   private static void awaitOther(World world) {
     long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(30);
     while (!world.value("SELECT count(*) FROM carillon.node").equals("2")) {
@@ -46,9 +43,9 @@ final class ClaimRacer {
   }
 
   private static void claimAll(World world, String node) {
-    for (int dry = 0; dry < 3; ) {
+    for (int empty = 0; empty < 3; ) {
       List<ClaimedTask> claimed = claimSome(world, node);
-      dry = claimed.isEmpty() ? dry + 1 : 0;
+      empty = claimed.isEmpty() ? empty + 1 : 0;
       claimed.forEach(ClaimRacer::print);
     }
   }
@@ -62,7 +59,7 @@ final class ClaimRacer {
         .forEach(lane -> quotas.add(new WorkQueue.Quota(lane, 7, Instant.EPOCH, null)));
     UUID claim = UUID.randomUUID();
     WorkQueue.Claimant claimant =
-        ThreadLocalRandom.current().nextBoolean() // the ways of both kinds of claimers
+        ThreadLocalRandom.current().nextBoolean() // covers both kinds of claimers
             ? WorkQueue.Claimant.discard(claim, node)
             : WorkQueue.Claimant.node(claim, node, Integer.MAX_VALUE);
     return world.store.queue().claimDue(partition, quotas, claimant).tasks();

@@ -31,11 +31,11 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** Many tasks with equal outcomes, and some with others. */
+/** Completes many tasks in one batch, with equal and with different results. */
 class CompletionsTest {
 
   private static final int TASKS = 250;
-  private static final int OTHERS = 10;
+  private static final int RECLAIMED = 10;
 
   private World world;
   private Lane lane;
@@ -46,7 +46,7 @@ class CompletionsTest {
     List<NewTask> tasks = Collections.nCopies(TASKS, World.task("t", new Target.Pull()));
     world.db.inTransaction(tx -> world.tasks.createAll(tx, World.TENANT, tasks));
     lane = world.catalog.laneFor(World.TENANT, "t", 5, 0, Route.PULL);
-    ready();
+    makeReady();
   }
 
   @AfterEach
@@ -54,16 +54,16 @@ class CompletionsTest {
     world.close();
   }
 
-  /** The ready time has up to a millisecond of spread in it. */
-  private void ready() {
+  /** New tasks are ready up to a millisecond after they are due, because bursts are spread. */
+  private void makeReady() {
     world.sql("UPDATE carillon.task SET ready_at = now() - interval '1 s' WHERE state = 'PENDING'");
   }
 
   private List<ClaimedTask> claim(int tasks) {
     var quota = new WorkQueue.Quota(lane, tasks, Instant.EPOCH, Duration.ofMinutes(1));
-    TaskId any = TaskId.at(world.clock.instant(), new Random(1));
+    TaskId today = TaskId.at(world.clock.instant(), new Random(1));
     return world.db.inTransaction(
-        tx -> world.store.queue().claimForWorker(tx, any.partition(), quota, "worker").tasks());
+        tx -> world.store.queue().claimForWorker(tx, today.partition(), quota, "worker").tasks());
   }
 
   private static ClaimEnding completed(ClaimedTask task, @Nullable String output) {
@@ -90,31 +90,31 @@ class CompletionsTest {
         .keySet();
   }
 
-  /** As the reaper does: they wait again, and the next claim has a higher fence. */
-  private Set<TaskId> takeBack(List<ClaimedTask> tasks) {
-    var back =
+  /** Returns tasks to PENDING like the reaper, so that the next claim has a higher fence. */
+  private Set<TaskId> reclaim(List<ClaimedTask> tasks) {
+    var retry =
         new Outcome.RetryAt(
-            Instant.now().minusSeconds(1), Failure.of(FailureKind.LEASE_LOST, "silent"));
+            Instant.now().minusSeconds(1), Failure.of(FailureKind.LEASE_LOST, "lost"));
     return finish(
         tasks.stream()
             .map(
                 task ->
                     new ClaimEnding(
-                        task.tenant(), task.id(), "t", task.lease(), back, null, null, false))
+                        task.tenant(), task.id(), "t", task.lease(), retry, null, null, false))
             .toList(),
         "reaper");
   }
 
   @Test
   void all_tasks_of_a_claim_with_several_tenants_and_attempts_are_completed() {
-    assertThat(takeBack(claim(OTHERS))).hasSize(OTHERS);
+    assertThat(reclaim(claim(RECLAIMED))).hasSize(RECLAIMED);
     world.sql(
         """
         UPDATE carillon.task
         SET tenant = 2
         WHERE id IN (SELECT id FROM carillon.task WHERE state = 'PENDING' ORDER BY fence, id LIMIT 20)
         """);
-    ready();
+    makeReady();
     List<ClaimedTask> claimed = claim(TASKS);
     assertThat(claimed).extracting(task -> task.lease().fence()).contains(1, 2);
     assertThat(claimed).extracting(task -> task.tenant().value()).contains(1, 2);
@@ -127,48 +127,48 @@ class CompletionsTest {
         .isEqualTo("0");
   }
 
-  /** The saved outcome of a task. */
-  enum Said {
-    NOTHING,
-    THE_SAME,
-    ITS_OWN;
+  /** The output with which a task is completed. */
+  enum Output {
+    NONE,
+    EQUAL,
+    DIFFERENT;
 
     @Nullable String of(ClaimedTask task) {
       return switch (this) {
-        case NOTHING -> null;
-        case THE_SAME -> "done";
-        case ITS_OWN -> "done: " + task.id();
+        case NONE -> null;
+        case EQUAL -> "done";
+        case DIFFERENT -> "done: " + task.id();
       };
     }
   }
 
   @ParameterizedTest
   @EnumSource
-  void only_tasks_that_are_still_held_are_completed(Said said) {
+  void only_tasks_that_are_still_held_are_completed(Output output) {
     List<ClaimedTask> old = claim(TASKS);
     assertThat(old).hasSize(TASKS);
-    assertThat(takeBack(old.subList(0, OTHERS))).hasSize(OTHERS);
-    ready();
-    List<ClaimedTask> again = claim(OTHERS);
-    assertThat(again).hasSize(OTHERS);
+    assertThat(reclaim(old.subList(0, RECLAIMED))).hasSize(RECLAIMED);
+    makeReady();
+    List<ClaimedTask> again = claim(RECLAIMED);
+    assertThat(again).hasSize(RECLAIMED);
 
     Set<TaskId> written =
-        finish(old.stream().map(task -> completed(task, said.of(task))).toList(), "worker");
+        finish(old.stream().map(task -> completed(task, output.of(task))).toList(), "worker");
 
     Set<TaskId> held = new HashSet<>(old.stream().map(ClaimedTask::id).toList());
     again.forEach(task -> held.remove(task.id()));
     assertThat(written).isEqualTo(held);
     assertThat(world.value("SELECT count(*) FROM carillon.task WHERE state = 'COMPLETED'"))
-        .isEqualTo(String.valueOf(TASKS - OTHERS));
+        .isEqualTo(String.valueOf(TASKS - RECLAIMED));
     assertThat(world.value("SELECT count(*) FROM carillon.task WHERE output IS NOT NULL"))
-        .isEqualTo(said == Said.NOTHING ? "0" : String.valueOf(TASKS - OTHERS));
+        .isEqualTo(output == Output.NONE ? "0" : String.valueOf(TASKS - RECLAIMED));
     again.forEach(task -> assertThat(world.state(task.id())).isEqualTo(TaskState.RUNNING));
     assertThat(finish(again.stream().map(task -> completed(task, null)).toList(), "worker"))
-        .hasSize(OTHERS);
+        .hasSize(RECLAIMED);
   }
 
   @Test
-  void nearly_equal_outcomes_are_not_mixed_up() {
+  void each_task_keeps_its_own_result_when_results_are_nearly_equal() {
     world.sql("UPDATE carillon.task SET progress = 'before'");
     List<ClaimedTask> claimed = claim(TASKS);
     List<ClaimEnding> endings = new ArrayList<>();
@@ -211,7 +211,7 @@ class CompletionsTest {
   }
 
   @Test
-  void of_several_claims_at_once_each_task_is_ended_by_its_own_only() {
+  void a_task_in_a_batch_of_several_claims_is_completed_by_its_own_claim_only() {
     List<ClaimedTask> first = claim(100);
     List<ClaimedTask> second = claim(60);
     List<ClaimedTask> third = claim(1);
@@ -235,7 +235,7 @@ class CompletionsTest {
   }
 
   @Test
-  void keys_callbacks_outputs_and_the_actor_are_written_for_each_task() {
+  void a_batch_writes_keys_callbacks_outputs_and_the_actor_per_task() {
     TaskId keyed = first();
     world.sql("UPDATE carillon.task SET concurrency_key = 'k' WHERE id = '" + keyed + "'");
     List<ClaimedTask> claimed = claim(TASKS);
@@ -250,15 +250,15 @@ class CompletionsTest {
     assertThat(world.value("SELECT count(*) FROM carillon.running_key")).isEqualTo("1");
     List<ClaimEnding> endings = new ArrayList<>();
     for (int i = 0; i < TASKS; i++) {
-      endings.add(completed(claimed.get(i), i % 50 == 49 ? "said " + i : null));
+      endings.add(completed(claimed.get(i), i % 50 == 49 ? "output " + i : null));
     }
 
-    assertThat(finish(endings, "somebody")).hasSize(TASKS);
+    assertThat(finish(endings, "actor")).hasSize(TASKS);
 
     assertThat(world.value("SELECT count(*) FROM carillon.running_key")).isEqualTo("0");
-    assertThat(world.value("SELECT count(*) FROM carillon.task WHERE output LIKE 'said %'"))
+    assertThat(world.value("SELECT count(*) FROM carillon.task WHERE output LIKE 'output %'"))
         .isEqualTo("5");
-    assertThat(world.value("SELECT count(*) FROM carillon.transition WHERE who = 'somebody'"))
+    assertThat(world.value("SELECT count(*) FROM carillon.transition WHERE who = 'actor'"))
         .isEqualTo(String.valueOf(TASKS));
     assertThat(world.counters.callbacks()).isEqualTo(1);
     assertThat(world.counters.count(Counters.ClaimEnd.COMPLETED)).isEqualTo(TASKS);

@@ -72,7 +72,7 @@ class ConcurrencyKeyTest {
   }
 
   @Test
-  void of_tasks_with_one_key_one_is_claimed_and_the_next_when_it_has_ended() {
+  void tasks_with_the_same_key_are_claimed_one_after_the_other() {
     world.create(keyed("k"));
     world.create(keyed("k"));
     makeReady();
@@ -114,7 +114,7 @@ class ConcurrencyKeyTest {
   }
 
   @Test
-  void a_task_that_is_edited_while_it_is_claimed_leaves_no_key_behind() throws Exception {
+  void an_edit_during_a_claim_leaves_no_key_behind() throws Exception {
     TaskId id = world.create(keyed("k"));
     makeReady();
     try (ExecutorService editor = Executors.newSingleThreadExecutor()) {
@@ -159,15 +159,15 @@ class ConcurrencyKeyTest {
         .claims()
         .lapsed(10)
         .forEach(
-            silent ->
+            lost ->
                 world
                     .store
                     .claims()
                     .reap(
-                        silent,
+                        lost,
                         (_, _) ->
                             new Outcome.RetryAt(
-                                Instant.now(), Failure.of(FailureKind.LEASE_LOST, "silent"))));
+                                Instant.now(), Failure.of(FailureKind.LEASE_LOST, "lost"))));
 
     assertThat(world.value("SELECT count(*) FROM carillon.running_key")).isEqualTo("0");
   }

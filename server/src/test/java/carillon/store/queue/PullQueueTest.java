@@ -68,7 +68,7 @@ class PullQueueTest {
   }
 
   @Test
-  void a_report_ends_its_task_and_the_last_one_its_claim() {
+  void a_report_ends_its_task_and_the_last_report_ends_the_claim() {
     world.create(World.task("t", new Target.Pull()));
     world.create(World.task("t", new Target.Pull()));
     List<ClaimedTask> claimed = claim(2);
@@ -82,7 +82,7 @@ class PullQueueTest {
   }
 
   @Test
-  void a_sweep_removes_the_agenda_of_a_dropped_partition_so_that_claims_work_again() {
+  void a_sweep_removes_dropped_partitions_from_the_agenda() {
     TaskId id = world.create(World.task("t", new Target.Pull()));
     int lane = Integer.parseInt(world.value("SELECT lane FROM carillon.task"));
     Partition dropped = new Partition(LocalDate.of(2020, 1, 2));
@@ -95,7 +95,7 @@ class PullQueueTest {
   }
 
   @Test
-  void of_two_reports_about_one_task_the_first_counts() {
+  void the_first_of_two_reports_on_a_task_wins() {
     TaskId id = world.create(World.task("t", new Target.Pull()));
     Lease lease = claim(1).getFirst().lease();
 
@@ -106,7 +106,7 @@ class PullQueueTest {
   }
 
   @Test
-  void a_task_that_is_reported_twice_at_once_counts_once_for_its_claim() {
+  void two_reports_on_a_task_in_one_request_count_once_for_its_claim() {
     world.create(World.task("t", new Target.Pull()));
     world.create(World.task("t", new Target.Pull()));
     String ready = "SELECT count(*) FROM carillon.task WHERE ready_at <= now()";
@@ -143,7 +143,7 @@ class PullQueueTest {
   }
 
   @Test
-  void a_lease_that_was_never_given_changes_nothing() {
+  void a_report_with_an_unknown_lease_changes_nothing() {
     TaskId id = world.create(World.task("t", new Target.Pull()));
     Lease lease = claim(1).getFirst().lease();
 
@@ -155,16 +155,16 @@ class PullQueueTest {
   }
 
   @Test
-  void an_id_of_a_day_that_does_not_exist_is_simply_stale() {
-    TaskId far = TaskId.parse("e677d21f-dbff-7fff-bfff-ffffffffffff").orElseThrow();
+  void a_report_on_an_id_without_a_partition_is_stale() {
+    TaskId unknown = TaskId.parse("e677d21f-dbff-7fff-bfff-ffffffffffff").orElseThrow();
 
-    assertThat(report(far, new Lease(1, UUID.randomUUID()), WorkReport.Kind.DEAD))
+    assertThat(report(unknown, new Lease(1, UUID.randomUUID()), WorkReport.Kind.DEAD))
         .containsExactly(false);
     assertThat(TaskId.parse("ffffffff-ffff-7fff-bfff-ffffffffffff")).isEmpty();
   }
 
   @Test
-  void renewing_for_a_shorter_time_is_seen_by_the_reaper() {
+  void the_reaper_sees_a_renewal_with_a_shorter_lease() {
     TaskId id = world.create(World.task("t", new Target.Pull()));
     Lease lease = claim(1).getFirst().lease();
 
