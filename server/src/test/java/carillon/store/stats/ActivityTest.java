@@ -51,7 +51,7 @@ class ActivityTest {
     return counts;
   }
 
-  /** Adds a row with a past time. */
+  /** Inserts a row with a past time. */
   private void row(int span, String at, int completed) {
     world.sql(
         """
@@ -74,48 +74,48 @@ class ActivityTest {
   void concurrent_additions_are_not_lost_and_do_not_deadlock() throws Exception {
     int nodes = 4;
     try (ExecutorService pool = Executors.newFixedThreadPool(nodes)) {
-      List<Future<?>> adding = new ArrayList<>();
+      List<Future<?>> additions = new ArrayList<>();
       for (int node = 0; node < nodes; node++) {
         int first = node;
-        adding.add(
+        additions.add(
             pool.submit(
                 () -> {
                   for (int round = 0; round < 20; round++) {
                     List<Activity.Row> rows = new ArrayList<>();
-                    for (int type = 0; type < 20; type++) { // each thread starts with another one
+                    for (int type = 0; type < 20; type++) { // each thread in a different order
                       rows.add(new Activity.Row(1, "t" + (first * 5 + type) % 20, counts(3)));
                     }
                     activity.add(rows);
                   }
                 }));
       }
-      for (Future<?> one : adding) {
-        one.get();
+      for (Future<?> addition : additions) {
+        addition.get();
       }
     }
 
     Of of = Of.type(World.TENANT, "t7");
     Lately found =
         Objects.requireNonNull(reader.lately(List.of(of), world.clock.instant()).get(of));
-    Counts all = new Counts();
+    Counts expected = new Counts();
     for (int i = 0; i < nodes * 20; i++) {
-      all.add(counts(3));
+      expected.add(counts(3));
     }
-    assertThat(found.hour().counts()).isEqualTo(all);
-    assertThat(found.day().counts()).isEqualTo(all);
+    assertThat(found.hour().counts()).isEqualTo(expected);
+    assertThat(found.day().counts()).isEqualTo(expected);
   }
 
   @Test
-  void a_window_counts_exactly_its_own_activity() {
+  void a_window_counts_only_the_activity_within_it() {
     row(1, "2027-01-31T12:34:00Z", 1); // the current minute
-    row(1, "2027-01-31T12:33:00Z", 40); // a quarter of it is less than a minute ago
+    row(1, "2027-01-31T12:33:00Z", 40); // a quarter of it lies within the last 60 seconds
     row(1, "2027-01-31T11:35:00Z", 100); // the first minute of the last hour
     row(1, "2027-01-31T11:34:00Z", 1_000);
     row(60, "2027-01-31T12:00:00Z", 41);
     row(60, "2027-01-31T11:00:00Z", 1_100);
     row(60, "2027-01-30T13:00:00Z", 10_000); // the first whole hour of the day
     row(60, "2027-01-30T12:00:00Z", 7_777_777);
-    row(1, "2027-01-30T12:35:00Z", 100_000); // the part of the hour before that is in the day
+    row(1, "2027-01-30T12:35:00Z", 100_000); // in the part of the hour before that the day includes
     row(1, "2027-01-30T12:34:00Z", 7_777_777);
 
     Lately lately = lately();
@@ -134,7 +134,7 @@ class ActivityTest {
   }
 
   @Test
-  void many_ranges_are_added_up_by_several_statements() {
+  void many_ranges_are_summed_in_several_statements() {
     row(1, "2027-01-31T12:34:00Z", 3);
     List<Of> many = new ArrayList<>();
     for (int i = 0; i < 1_001; i++) {
@@ -151,7 +151,7 @@ class ActivityTest {
   }
 
   @Test
-  void a_series_has_every_step_with_the_sum_of_its_minutes() {
+  void each_step_of_a_series_is_the_sum_of_its_minutes() {
     row(1, "2027-01-31T12:34:00Z", 1);
     row(1, "2027-01-31T12:30:00Z", 2);
     row(1, "2027-01-31T12:29:00Z", 4);
@@ -168,7 +168,7 @@ class ActivityTest {
     assertThat(series).extracting(ActivityTest::completed).containsExactly(0L, 4L, 3L);
     assertThat(series.getLast().from()).isEqualTo(Instant.parse("2027-01-31T12:30:00Z"));
     assertThat(reader.series(new TenantId(2), List.of("t"), NOW, NOW, Duration.ofMinutes(1)))
-        .as("of another tenant")
+        .as("the series of another tenant")
         .extracting(ActivityTest::completed)
         .containsExactly(0L);
   }

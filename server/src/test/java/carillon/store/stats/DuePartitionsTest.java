@@ -70,7 +70,7 @@ class DuePartitionsTest {
 
   @Test
   void a_dropped_partition_has_no_due_tasks() {
-    openPartitions(OLD.day(), 1); // without its tables
+    openPartitions(OLD.day(), 1); // without the tables of the partition
     census(OLD, 1);
     world.sql(
         """
@@ -96,7 +96,7 @@ class DuePartitionsTest {
           pool.submit(
               () -> {
                 int drops = 0;
-                for (int rounds = 0; rounds < 40; rounds++) {
+                for (int round = 0; round < 40; round++) {
                   world.partitions.ensure(OLD);
                   world.sql("DELETE FROM carillon.waiting");
                   census(OLD, 1);

@@ -23,7 +23,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** The counts are the same as by counting all rows, and are read without doing so. */
+/** Statistics equal a count of all rows, but are read without one. */
 class StatsReaderTest {
 
   private static final int TYPES = 6;
@@ -58,7 +58,7 @@ class StatsReaderTest {
     }
     world.sql(
         "UPDATE carillon.partition SET opens_at = now() WHERE day = '" + nextWeek.day() + "'");
-    // Claims can have tasks of two tenants, and tasks that have ended since.
+    // A claim can contain tasks of several tenants, and tasks that have already ended.
     world.sql(
         """
         INSERT INTO carillon.claim (id, node, partition, tenants, tasks)
@@ -112,8 +112,8 @@ class StatsReaderTest {
     world.close();
   }
 
-  /** Counts all rows, as sorted {@code type=number}. */
-  private static String counted(TenantId tenant, String what, String where) {
+  /** Counts all rows and lists {@code type=number}, sorted by type. */
+  private static String counted(TenantId tenant, String value, String where) {
     return world.value(
         """
         SELECT coalesce(string_agg(type || '=' || n, ', ' ORDER BY type), '')
@@ -122,32 +122,33 @@ class StatsReaderTest {
               WHERE t.tenant = %d AND %s
               GROUP BY l.type) c
         """
-            .formatted(what, tenant.value(), where));
+            .formatted(value, tenant.value(), where));
   }
 
-  private static <T> String said(
-      Map<TenantId, PerType<T>> all, TenantId tenant, Function<T, Object> what) {
-    StringBuilder said = new StringBuilder();
-    new TreeMap<>(Objects.requireNonNull(all.get(tenant)).types())
+  private static <T> String formatted(
+      Map<TenantId, PerType<T>> perTenant, TenantId tenant, Function<T, Object> value) {
+    StringBuilder formatted = new StringBuilder();
+    new TreeMap<>(Objects.requireNonNull(perTenant.get(tenant)).types())
         .forEach(
             (type, n) ->
-                said.append(said.isEmpty() ? "" : ", ")
+                formatted
+                    .append(formatted.isEmpty() ? "" : ", ")
                     .append(type)
                     .append('=')
-                    .append(what.apply(n)));
-    return said.toString();
+                    .append(value.apply(n)));
+    return formatted.toString();
   }
 
   @Test
   void waiting_running_and_dead_counts_match_the_rows() {
     for (TenantId tenant : both) {
-      assertThat(said(reader.waiting(both), tenant, n -> n))
+      assertThat(formatted(reader.waiting(both), tenant, n -> n))
           .isEqualTo(counted(tenant, "count(*)", "t.ready_at IS NOT NULL"))
           .contains("t0=");
-      assertThat(said(reader.running(both), tenant, n -> n))
+      assertThat(formatted(reader.running(both), tenant, n -> n))
           .isEqualTo(counted(tenant, "count(*)", "t.state = 'RUNNING'"))
           .contains("t0=");
-      assertThat(said(reader.dead(both), tenant, n -> n))
+      assertThat(formatted(reader.dead(both), tenant, n -> n))
           .isEqualTo(counted(tenant, "count(*)", "t.state = 'DEAD' AND l.type <> 't3'"))
           .contains("t0=");
     }
@@ -159,9 +160,10 @@ class StatsReaderTest {
     Map<TenantId, PerType<Due>> due = reader.due(both);
 
     for (TenantId tenant : both) {
-      assertThat(said(due, tenant, Due::tasks))
+      assertThat(formatted(due, tenant, Due::tasks))
           .isEqualTo(counted(tenant, "count(*)", "t.ready_at <= now()"));
-      assertThat(said(due, tenant, one -> Objects.requireNonNull(one.oldest()).toEpochMilli()))
+      assertThat(
+              formatted(due, tenant, each -> Objects.requireNonNull(each.oldest()).toEpochMilli()))
           .isEqualTo(
               counted(
                   tenant,
@@ -173,17 +175,19 @@ class StatsReaderTest {
 
   @Test
   void due_tasks_are_counted_up_to_a_limit() {
-    try (World long_ = World.create()) {
-      long_.discard();
-      Partition partition = Partition.of(long_.clock.instant());
-      long_.sql(
+    try (World backlogged = World.create()) {
+      backlogged.discard();
+      Partition partition = Partition.of(backlogged.clock.instant());
+      backlogged.sql(
           """
           INSERT INTO carillon.task (tenant, id, partition, lane, ready_at, due_at, created_at)
           SELECT 1, gen_random_uuid(), DATE '%s', 1, now() - n * interval '1 ms', now(), now()
           FROM generate_series(1, %d) AS n
           """
               .formatted(partition.day(), StatsReader.MAX_DUE_PER_LANE + 5));
-      var ours = new StatsReader(long_.db, long_.catalog, long_.partitions, long_.clock);
+      var ours =
+          new StatsReader(
+              backlogged.db, backlogged.catalog, backlogged.partitions, backlogged.clock);
 
       Due due =
           Objects.requireNonNull(
@@ -193,7 +197,7 @@ class StatsReaderTest {
 
       assertThat(due.tasks()).isEqualTo(StatsReader.MAX_DUE_PER_LANE);
       assertThat(due.atLeast()).isTrue();
-      assertThat(due.oldest()).isBefore(long_.clock.instant().minusSeconds(9));
+      assertThat(due.oldest()).isBefore(backlogged.clock.instant().minusSeconds(9));
     }
   }
 
@@ -224,13 +228,13 @@ class StatsReaderTest {
   @Test
   void sums_of_due_tasks_have_the_oldest_time() {
     Instant early = Instant.parse("2027-01-31T00:00:00Z");
-    Due one = new Due(1, false, early);
-    Due two = new Due(2, true, early.plusSeconds(1));
+    Due first = new Due(1, false, early);
+    Due second = new Due(2, true, early.plusSeconds(1));
 
-    assertThat(one.and(two)).isEqualTo(new Due(3, true, early));
-    assertThat(two.and(one)).isEqualTo(new Due(3, true, early));
-    assertThat(Due.NONE.and(two)).isEqualTo(two);
-    assertThat(two.and(Due.NONE)).isEqualTo(two);
+    assertThat(first.and(second)).isEqualTo(new Due(3, true, early));
+    assertThat(second.and(first)).isEqualTo(new Due(3, true, early));
+    assertThat(Due.NONE.and(second)).isEqualTo(second);
+    assertThat(second.and(Due.NONE)).isEqualTo(second);
   }
 
   @ParameterizedTest
