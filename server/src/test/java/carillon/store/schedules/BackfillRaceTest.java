@@ -31,7 +31,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** A nominal time has exactly one task, whatever runs concurrently or crashes. */
+/** Every nominal time gets exactly one task despite concurrent changes and crashes. */
 @Tag("slow")
 class BackfillRaceTest {
 
@@ -54,8 +54,8 @@ class BackfillRaceTest {
   }
 
   private UUID start(int from, int to) {
-    var asked = new Request(TEN.plusSeconds(from), TEN.plusSeconds(to), OverlapRule.QUEUE, false);
-    return ((Result.Saved) scheduled.backfill("s", asked)).backfill().id();
+    var request = new Request(TEN.plusSeconds(from), TEN.plusSeconds(to), OverlapRule.QUEUE, false);
+    return ((Result.Saved) scheduled.backfill("s", request)).backfill().id();
   }
 
   private String count(String table) {
@@ -64,14 +64,14 @@ class BackfillRaceTest {
 
   enum Step {
     STEP,
-    STEP_OF_AN_OVERLAPPING_ONE,
+    STEP_OF_OVERLAPPING_BACKFILL,
     PLAN,
     STOP,
     DELETE
   }
 
-  /** The planner has not planned the schedule yet, and catches up where it can. */
-  private void planLate(int times) {
+  /** Makes the planner late with the schedule, with a rule that catches up everything. */
+  private void makePlannerLate(int times) {
     world.sql(
         """
         UPDATE carillon.schedule
@@ -107,7 +107,7 @@ class BackfillRaceTest {
   private void run(Tx tx, Step step, UUID backfill, UUID other) {
     switch (step) {
       case STEP -> world.store.backfillSteps().take(tx, backfill);
-      case STEP_OF_AN_OVERLAPPING_ONE -> world.store.backfillSteps().take(tx, other);
+      case STEP_OF_OVERLAPPING_BACKFILL -> world.store.backfillSteps().take(tx, other);
       case PLAN -> plan(tx);
       case STOP -> world.store.backfills().stop(tx, World.TENANT, "s", backfill, "me");
       case DELETE -> tx.update("DELETE FROM carillon.schedule WHERE id = ?", schedule);
@@ -117,23 +117,23 @@ class BackfillRaceTest {
   record Overlap(Step first, Step second, boolean commits) {}
 
   static Stream<Overlap> overlaps() {
-    List<Overlap> all = new ArrayList<>();
+    List<Overlap> overlaps = new ArrayList<>();
     for (Step first : Step.values()) {
       for (Step second : Step.values()) {
         if (first == Step.STEP || second == Step.STEP) {
-          all.add(new Overlap(first, second, true));
-          all.add(new Overlap(first, second, false));
+          overlaps.add(new Overlap(first, second, true));
+          overlaps.add(new Overlap(first, second, false));
         }
       }
     }
-    return all.stream();
+    return overlaps.stream();
   }
 
   @ParameterizedTest
   @MethodSource("overlaps")
-  void concurrent_steps_leave_one_task_for_each_time(Overlap overlap)
+  void overlapping_steps_leave_one_task_per_nominal_time(Overlap overlap)
       throws InterruptedException, ExecutionException {
-    planLate(25);
+    makePlannerLate(25);
     UUID backfill = start(0, 19);
     UUID other = start(5, 24);
     try (var overlapping = new Overlapping(world)) {
@@ -162,10 +162,10 @@ class BackfillRaceTest {
   @ParameterizedTest
   @ValueSource(strings = {"schedule_fire", "task", "schedule", "backfill"})
   void a_crash_between_two_statements_rolls_back_the_step(String table) {
-    world.sql("CREATE SEQUENCE public.writes"); // not reverted by a rollback
+    world.sql("CREATE SEQUENCE public.writes"); // a rollback does not reset it
     world.sql(
         """
-        CREATE FUNCTION public.die() RETURNS trigger LANGUAGE plpgsql AS $$
+        CREATE FUNCTION public.crash_at_first_write() RETURNS trigger LANGUAGE plpgsql AS $$
         BEGIN
             IF nextval('public.writes') = 1 THEN
                 PERFORM pg_terminate_backend(pg_backend_pid());
@@ -177,9 +177,9 @@ class BackfillRaceTest {
     UUID backfill = start(0, 1_499);
     world.partitions.ensure(Partition.of(world.clock.instant()));
     world.sql(
-        "CREATE TRIGGER die AFTER INSERT OR UPDATE ON carillon."
+        "CREATE TRIGGER crash AFTER INSERT OR UPDATE ON carillon."
             + table
-            + " FOR EACH ROW EXECUTE FUNCTION public.die()");
+            + " FOR EACH ROW EXECUTE FUNCTION public.crash_at_first_write()");
 
     while (!world.store.backfillSteps().take(backfill).isOver()) {
       assertThat(scheduled.wrong(schedule)).isEqualTo("0");
@@ -192,21 +192,21 @@ class BackfillRaceTest {
         .isEqualTo("1500 0 DONE");
   }
 
-  private static final String TWICE =
+  private static final String DUPLICATES =
       "SELECT count(*) - count(DISTINCT fire_at) FROM carillon.task";
 
   @Test
-  void concurrent_backfills_and_a_planner_leave_one_task_for_each_time()
+  void concurrent_backfills_and_a_planner_leave_one_task_per_nominal_time()
       throws InterruptedException, ExecutionException {
-    planLate(4_000);
+    makePlannerLate(4_000);
     start(0, 2_999);
     start(1_000, 3_999);
     start(500, 3_499);
     try (ExecutorService threads = Executors.newFixedThreadPool(5)) {
-      List<Future<?>> all = new ArrayList<>();
+      List<Future<?>> racers = new ArrayList<>();
       for (int i = 0; i < 4; i++) {
         RandomGenerator random = RandomGeneratorFactory.getDefault().create(i);
-        all.add(
+        racers.add(
             threads.submit(
                 () -> {
                   for (List<UUID> open = world.store.backfillSteps().open(10);
@@ -216,15 +216,15 @@ class BackfillRaceTest {
                   }
                 }));
       }
-      all.add(
+      racers.add(
           threads.submit(
               () -> {
                 while (world.db.inTransaction(this::plan).due() > 0) {
-                  assertThat(world.value(TWICE)).as("times with two tasks").isEqualTo("0");
+                  assertThat(world.value(DUPLICATES)).as("times with two tasks").isEqualTo("0");
                 }
               }));
-      for (Future<?> each : all) {
-        each.get();
+      for (Future<?> racer : racers) {
+        racer.get();
       }
     }
 

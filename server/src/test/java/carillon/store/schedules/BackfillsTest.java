@@ -44,12 +44,12 @@ class BackfillsTest {
     world.close();
   }
 
-  private Backfill started(String schedule, Request asked) {
-    return ((Result.Saved) scheduled.backfill(schedule, asked)).backfill();
+  private Backfill started(String schedule, Request request) {
+    return ((Result.Saved) scheduled.backfill(schedule, request)).backfill();
   }
 
-  private Backfills.Range range(String schedule, Request asked) {
-    return world.store.backfills().count(stored(schedule), asked).orElseThrow();
+  private Backfills.Range range(String schedule, Request request) {
+    return world.store.backfills().count(stored(schedule), request).orElseThrow();
   }
 
   private StoredSchedule stored(String schedule) {
@@ -113,7 +113,7 @@ class BackfillsTest {
 
   @ParameterizedTest
   @CsvSource({"QUEUE, carillon.schedule.s", "ALLOW,"})
-  void queued_tasks_never_run_at_the_same_time(OverlapRule overlap, String key) {
+  void queued_tasks_share_a_concurrency_key(OverlapRule overlap, String key) {
     scheduled.every("s", 300);
 
     run(started("s", new Request(TEN, TEN.plusSeconds(600), overlap, false)));
@@ -146,7 +146,7 @@ class BackfillsTest {
   }
 
   @Test
-  void an_instant_with_a_task_is_taken_even_after_a_change_of_zone() {
+  void a_time_with_a_task_is_recognized_after_a_change_of_time_zone() {
     long id = scheduled.cron("s", "0 * * * *", "UTC");
     scheduled.made(id, "2025-10-01T10:00:00Z", "Europe/Berlin"); // its previous zone
 
@@ -157,10 +157,10 @@ class BackfillsTest {
   @Test
   void a_time_in_a_dst_gap_is_recorded_as_skipped() {
     long id = scheduled.cron("s", "30 * * * *", "Europe/Berlin"); // 02:30 did not exist
-    Instant one = Instant.parse("2025-03-30T00:00:00Z");
+    Instant start = Instant.parse("2025-03-30T00:00:00Z");
 
     Backfill done =
-        run(started("s", new Request(one, one.plusSeconds(7_200), OverlapRule.QUEUE, false)));
+        run(started("s", new Request(start, start.plusSeconds(7_200), OverlapRule.QUEUE, false)));
 
     assertThat(List.of(done.times(), done.made(), done.skipped())).containsExactly(3, 2, 1);
     assertThat(scheduled.fires(id))
@@ -168,31 +168,31 @@ class BackfillsTest {
   }
 
   @Test
-  void skips_of_a_backfill_are_not_counted() {
+  void skipped_times_of_a_backfill_are_not_added_to_the_counters() {
     scheduled.cron("s", "30 * * * *", "Europe/Berlin");
-    Instant one = Instant.parse("2025-03-30T00:00:00Z");
-    var asked = new Request(one, one.plusSeconds(7_200), OverlapRule.QUEUE, false);
-    run(started("s", asked));
+    Instant start = Instant.parse("2025-03-30T00:00:00Z");
+    var request = new Request(start, start.plusSeconds(7_200), OverlapRule.QUEUE, false);
+    run(started("s", request));
 
     world.sql("UPDATE carillon.schedule SET dst_gap = 'SHIFT'");
-    Backfill again = run(started("s", asked));
+    Backfill again = run(started("s", request));
 
     assertThat(List.of(again.made(), again.existing())).containsExactly(1, 2);
     assertThat(world.value("SELECT skipped_dst_gap FROM carillon.schedule")).isEqualTo("0");
   }
 
   @Test
-  void times_without_recorded_fires_are_refused_unless_they_may_run_again() {
+  void times_without_recorded_fires_are_rejected_unless_repeats_are_allowed() {
     long id = scheduled.every("s", 86_400);
     world.sql("UPDATE carillon.schedule SET created_at = now() - interval '100 d'");
     Instant now = world.clock.instant();
     Instant old = now.minus(Duration.ofDays(60)).truncatedTo(ChronoUnit.DAYS);
     scheduled.made(id, old.toString(), "UTC");
-    Request asked = new Request(old, old.plusSeconds(60), OverlapRule.QUEUE, false);
+    Request request = new Request(old, old.plusSeconds(60), OverlapRule.QUEUE, false);
     world.sql("UPDATE carillon.schedule_fire SET recorded_at = at, outcome = 'COMPLETED'");
     assertThat(world.store.fireRetention().forgetOld(Duration.ofDays(30), 10)).isEqualTo(1);
 
-    Instant known = ((Result.Forgotten) scheduled.backfill("s", asked)).known();
+    Instant known = ((Result.Forgotten) scheduled.backfill("s", request)).known();
 
     assertThat(known).isBetween(now.minus(Duration.ofDays(30)), now.minus(Duration.ofDays(29)));
     assertThat(scheduled.backfill("s", new Request(TEN, now, OverlapRule.QUEUE, false)))
@@ -200,7 +200,7 @@ class BackfillsTest {
     assertThat(started("s", new Request(known, now, OverlapRule.QUEUE, false)).times())
         .isBetween(29, 30);
     assertThat(started("s", new Request(TEN, TEN.plusSeconds(1), OverlapRule.QUEUE, false)).times())
-        .as("before it was created")
+        .as("times before the schedule was created")
         .isZero();
     Backfill again = started("s", new Request(old, old.plusSeconds(60), OverlapRule.QUEUE, true));
     assertThat(run(again).made()).isEqualTo(1);
@@ -239,7 +239,7 @@ class BackfillsTest {
     world.sql("UPDATE carillon.schedule SET every_ms = 500000, type = 'other'");
     Backfill done = run(backfill);
 
-    assertThat(done.made()).isEqualTo(1_002); // and at 1,000 s and 1,500 s
+    assertThat(done.made()).isEqualTo(1_002); // two more, at 1,000 s and 1,500 s
     assertThat(world.value("SELECT count(*) FROM carillon.schedule_fire WHERE schedule = " + id))
         .isEqualTo("1002");
     assertThat(tasks("s").getLast().type()).isEqualTo("other");
@@ -282,7 +282,7 @@ class BackfillsTest {
   }
 
   @Test
-  void a_future_or_too_large_range_is_refused() {
+  void a_future_or_too_large_range_is_rejected() {
     scheduled.every("s", 1);
     Instant soon = world.clock.instant().plusSeconds(60);
 
@@ -301,7 +301,7 @@ class BackfillsTest {
   }
 
   @Test
-  void a_tenant_has_at_most_20_under_way() {
+  void a_tenant_has_at_most_20_open_backfills() {
     scheduled.every("s", 300);
     for (int i = 0; i < Backfills.MAX_OPEN; i++) {
       started("s", TEN_MINUTES);
@@ -337,16 +337,16 @@ class BackfillsTest {
   }
 
   @Test
-  void a_schedule_deleted_meanwhile_is_not_found() {
+  void a_schedule_deleted_by_a_concurrent_transaction_is_not_found() {
     scheduled.every("s", 300);
     Backfill backfill = started("s", TEN_MINUTES);
     var range = range("s", TEN_MINUTES);
     world.sql(
         """
-        CREATE FUNCTION carillon.just_then() RETURNS trigger LANGUAGE plpgsql AS
+        CREATE FUNCTION carillon.delete_schedule() RETURNS trigger LANGUAGE plpgsql AS
         $$ BEGIN DELETE FROM carillon.schedule; RETURN NEW; END $$;
-        CREATE TRIGGER just_then AFTER UPDATE ON carillon.backfill
-        FOR EACH ROW EXECUTE FUNCTION carillon.just_then()
+        CREATE TRIGGER delete_schedule AFTER UPDATE ON carillon.backfill
+        FOR EACH ROW EXECUTE FUNCTION carillon.delete_schedule()
         """);
 
     assertThat(
@@ -415,13 +415,13 @@ class BackfillsTest {
   @Test
   void backfills_are_listed_page_by_page_newest_first() {
     scheduled.every("s", 300);
-    List<Backfill> all = List.of(started("s", TEN_MINUTES), started("s", TEN_MINUTES));
+    List<Backfill> backfills = List.of(started("s", TEN_MINUTES), started("s", TEN_MINUTES));
 
     var first = world.store.backfills().list(stored("s"), 1, null);
     var second = world.store.backfills().list(stored("s"), 1, first.next());
 
-    assertThat(first.items()).containsExactly(all.get(1));
-    assertThat(second.items()).containsExactly(all.get(0));
+    assertThat(first.items()).containsExactly(backfills.get(1));
+    assertThat(second.items()).containsExactly(backfills.get(0));
     assertThat(second.next()).isNull();
   }
 

@@ -20,8 +20,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /**
- * Query plans and page reads of backfills, lists and the janitor among a million fires, with
- * statistics from when there was one.
+ * Query plans and page reads of backfills, lists and the janitor with a million fires, but planner
+ * statistics of a single one.
  */
 @Tag("slow")
 class FirePlansTest {
@@ -39,7 +39,7 @@ class FirePlansTest {
     scheduled.skipped(schedule, "2025-01-01T00:00:00Z", "PAUSED");
     world.sql("ALTER TABLE carillon.schedule_fire SET (autovacuum_enabled = false)");
     world.sql("ANALYZE carillon.schedule_fire, carillon.schedule, carillon.backfill");
-    // Of this schedule and of a thousand deleted ones; all recorded today.
+    // Half belong to this schedule, half to a thousand deleted ones; all were recorded today.
     world.sql(
         """
         INSERT INTO carillon.schedule_fire (schedule, at, local, shift, kind, skipped)
@@ -94,8 +94,8 @@ class FirePlansTest {
   @Test
   void page_reads_do_not_grow_with_the_number_of_fires() {
     Instant from = Instant.parse("2025-10-01T10:00:00Z");
-    var asked = new Backfills.Request(from, from.plusSeconds(999), OverlapRule.QUEUE, false);
-    new Scheduled(world).backfill("s", asked);
+    var request = new Backfills.Request(from, from.plusSeconds(999), OverlapRule.QUEUE, false);
+    new Scheduled(world).backfill("s", request);
     List<UUID> open = world.store.backfillSteps().open(1);
     open.forEach(world.store.backfillSteps()::take);
     TaskFilter filter = new TaskFilter(null, null, null, "s", null, null, null, Map.of());
@@ -115,12 +115,12 @@ class FirePlansTest {
     assertThat(forgotten).isZero();
     assertThat(deleted).isEqualTo(5_000);
     assertThat(pages("n.at\nFROM unnest")).as("existing tasks").isLessThan(10_000);
-    assertThat(pages("AS f (schedule, at, local, shift")).as("recording").isLessThan(20_000);
+    assertThat(pages("AS f (schedule, at, local, shift")).as("recorded fires").isLessThan(20_000);
     assertThat(pages("SELECT at, local, task, partition")).as("a page of fires").isLessThan(2_000);
-    assertThat(pages("WITH ORDINALITY")).as("their tasks").isLessThan(5_000);
-    assertThat(pages("SELECT f.ctid\n")).as("old ones").isLessThan(50);
+    assertThat(pages("WITH ORDINALITY")).as("the tasks of a page of fires").isLessThan(5_000);
+    assertThat(pages("SELECT f.ctid\n")).as("old fires").isLessThan(50);
     assertThat(pages("WITH RECURSIVE known")).as("deleted schedules").isLessThan(20_000);
-    assertThat(pages("f.place")).as("their fires").isLessThan(40_000);
+    assertThat(pages("f.place")).as("fires of deleted schedules").isLessThan(40_000);
   }
 
   private static double pages(String statement) {

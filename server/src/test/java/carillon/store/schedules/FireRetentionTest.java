@@ -29,18 +29,18 @@ class FireRetentionTest {
     world.close();
   }
 
-  private void recorded(String ago, String where) {
+  private void setRecorded(String ago, String where) {
     world.sql(
         "UPDATE carillon.schedule_fire SET recorded_at = now() - interval '%s' WHERE %s"
             .formatted(ago, where));
   }
 
-  private String left() {
+  private String remaining() {
     return world.value("SELECT count(*) FROM carillon.schedule_fire");
   }
 
   @Test
-  void settled_fires_are_forgotten_by_age() {
+  void settled_fires_are_deleted_by_age() {
     scheduled.skipped(schedule, "2025-10-01T10:00:00Z", "OVERLAP");
     scheduled.skipped(schedule, "2025-10-01T10:01:00Z", "PAUSED"); // recorded recently
     scheduled.made(schedule, "2025-10-01T10:02:00Z", "UTC");
@@ -48,8 +48,8 @@ class FireRetentionTest {
     world.sql(
         "UPDATE carillon.schedule_fire SET outcome = 'COMPLETED' WHERE at ="
             + " '2025-10-01T10:02:00Z'");
-    recorded("31 days", "at <> '2025-10-01T10:01:00Z'");
-    recorded("29 days", "at = '2025-10-01T10:01:00Z'");
+    setRecorded("31 days", "at <> '2025-10-01T10:01:00Z'");
+    setRecorded("29 days", "at = '2025-10-01T10:01:00Z'");
 
     assertThat(world.store.fireRetention().forgetOld(RETENTION, 100)).isEqualTo(2);
     assertThat(world.store.fireRetention().forgetDeleted(100)).isZero();
@@ -58,16 +58,16 @@ class FireRetentionTest {
   }
 
   @Test
-  void old_fires_of_a_deleted_schedule_are_forgotten_even_if_unsettled() {
+  void old_fires_of_a_deleted_schedule_are_deleted_even_if_unsettled() {
     scheduled.made(schedule, "2025-10-01T10:00:00Z", "UTC");
-    recorded("31 days", "true");
+    setRecorded("31 days", "true");
     world.sql("DELETE FROM carillon.schedule");
 
     assertThat(world.store.fireRetention().forgetOld(RETENTION, 100)).isEqualTo(1);
   }
 
   @Test
-  void only_fires_of_deleted_schedules_are_forgotten_regardless_of_age() {
+  void fires_of_deleted_schedules_are_deleted_at_any_age() {
     long other = scheduled.every("other", 60);
     long third = scheduled.every("third", 60);
     for (long each : new long[] {schedule, other, third}) {
@@ -80,7 +80,7 @@ class FireRetentionTest {
     assertThat(world.store.fireRetention().forgetDeleted(7)).isEqualTo(7);
     assertThat(world.store.fireRetention().forgetDeleted(7)).isEqualTo(3);
     assertThat(world.store.fireRetention().forgetDeleted(7)).isZero();
-    assertThat(left()).isEqualTo("5");
+    assertThat(remaining()).isEqualTo("5");
     assertThat(world.value("SELECT DISTINCT schedule FROM carillon.schedule_fire"))
         .isEqualTo(String.valueOf(other));
   }
@@ -97,17 +97,17 @@ class FireRetentionTest {
     assertThat(world.store.fireRetention().forgetDeleted(5_000)).isEqualTo(1_000);
     assertThat(world.store.fireRetention().forgetDeleted(5_000)).isEqualTo(1_000);
     assertThat(world.store.fireRetention().forgetDeleted(5_000)).isEqualTo(500);
-    assertThat(left()).isEqualTo("0");
+    assertThat(remaining()).isEqualTo("0");
   }
 
   @Test
-  void forgetting_is_bounded() {
+  void the_number_of_deleted_fires_is_bounded() {
     for (int minute = 10; minute < 15; minute++) {
       scheduled.skipped(schedule, "2025-10-01T10:%d:00Z".formatted(minute), "OVERLAP");
     }
-    recorded("31 days", "true");
+    setRecorded("31 days", "true");
 
     assertThat(world.store.fireRetention().forgetOld(RETENTION, 3)).isEqualTo(3);
-    assertThat(left()).isEqualTo("2");
+    assertThat(remaining()).isEqualTo("2");
   }
 }

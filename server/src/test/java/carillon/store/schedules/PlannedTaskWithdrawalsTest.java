@@ -91,7 +91,7 @@ class PlannedTaskWithdrawalsTest {
             + " FROM carillon.schedule");
   }
 
-  private String firesLeft() {
+  private String remainingFires() {
     return world.value("SELECT count(*) FROM carillon.schedule_fire");
   }
 
@@ -103,7 +103,7 @@ class PlannedTaskWithdrawalsTest {
 
     assertThat(withdrawn).isEqualTo(2);
     assertThat(ids).extracting(world::state).containsOnly(TaskState.CANCELLED);
-    assertThat(firesLeft()).isEqualTo("0");
+    assertThat(remainingFires()).isEqualTo("0");
     assertThat(row()).isEqualTo("0 2 0 0 0");
     TaskStory story = world.tasks.story(World.TENANT, ids.getFirst()).orElseThrow();
     assertThat(story.transitions().getLast().by()).isEqualTo("me");
@@ -119,7 +119,7 @@ class PlannedTaskWithdrawalsTest {
     assertThat(ids)
         .extracting(world::state)
         .containsExactly(TaskState.PENDING, TaskState.CANCELLED);
-    assertThat(firesLeft()).isEqualTo("1");
+    assertThat(remainingFires()).isEqualTo("1");
     assertThat(row()).isEqualTo("10 2 1 0 10");
   }
 
@@ -140,7 +140,7 @@ class PlannedTaskWithdrawalsTest {
     assertThat(ids)
         .extracting(world::state)
         .containsExactly(TaskState.RUNNING, TaskState.CANCELLED, TaskState.CANCELLED);
-    assertThat(firesLeft()).isEqualTo("2");
+    assertThat(remainingFires()).isEqualTo("2");
     assertThat(row()).isEqualTo("0 2 2 0 0");
   }
 }

@@ -32,9 +32,9 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * All pairs of operations on a planned fire, of which the second begins while the first is
- * uncommitted; then the planner continues. No nominal time is lost, and none has two tasks. The
- * planners do not check leadership, which only saves work.
+ * Runs every pair of operations on a planned fire, the second starting while the first is
+ * uncommitted, and then the planner. No nominal time may be lost or have two tasks. The planners do
+ * not check leadership here, because leadership only saves work.
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 @Tag("slow")
@@ -42,7 +42,7 @@ class PlannerInterleavingTest {
 
   enum Step {
     PLAN,
-    /** With the time of a node that was suspended for a while. */
+    /** Plans with an outdated time, like a node that was suspended. */
     PLAN_LATE,
     WITHDRAW,
     PAUSE,
@@ -70,7 +70,7 @@ class PlannerInterleavingTest {
     world.close();
   }
 
-  /** Every ten seconds from the start. */
+  /** Fires every ten seconds from the start. */
   private final Timetable tens =
       after -> {
         long passed = Duration.between(start, after).dividedBy(Duration.ofSeconds(10));
@@ -205,7 +205,7 @@ class PlannerInterleavingTest {
                 WHERE NOT EXISTS (SELECT FROM carillon.schedule_fire f WHERE f.task = t.id)
                   AND NOT EXISTS (SELECT FROM carillon.transition w WHERE w.task = t.id AND w.reason = 'changed')
                 """))
-        .as("tasks that were not withdrawn and have no fire")
+        .as("tasks that have no fire and were not withdrawn")
         .isEqualTo("0");
     assertThat(
             world.value(

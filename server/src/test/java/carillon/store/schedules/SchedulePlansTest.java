@@ -32,8 +32,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * Query plans of the planner and the API among 100,000 idle schedules and a million old fires, with
- * statistics from when there was one of each.
+ * Query plans of the planner and the API with 100,000 idle schedules and a million old fires, but
+ * planner statistics of one schedule.
  */
 @Tag("slow")
 class SchedulePlansTest {
@@ -52,7 +52,7 @@ class SchedulePlansTest {
           ManualTriggers.class,
           FireHistory.class);
 
-  /** Stops at the first index entry. */
+  /** Statements that may start a scan of a whole index, because they stop at its first entry. */
   private static final Set<String> WHOLE_INDEX = Set.of("DueSchedules.earliest");
 
   private static World world;
@@ -109,7 +109,7 @@ class SchedulePlansTest {
 
     assertThat(plan).doesNotContain("Seq Scan on");
     assertThat(plan).as("no comparison of all pairs").doesNotContain("Join Filter");
-    if (!WHOLE_INDEX.contains(Sql.name(sql))) { // others must not scan a whole index
+    if (!WHOLE_INDEX.contains(Sql.name(sql))) {
       assertThat(count(plan, "Index Cond: ")).as(plan).isEqualTo(count(plan, "Index (Only )?Scan"));
     }
     if (Sql.name(sql).equals("DueSchedules.due")) {
@@ -122,7 +122,7 @@ class SchedulePlansTest {
   }
 
   @Test
-  void all_statements_were_found() {
+  void the_known_statements_are_among_those_checked() {
     assertThat(statements().map(Sql::name))
         .contains(
             "DueSchedules.earliest",

@@ -23,8 +23,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * Every pair of concurrent changes of one schedule, of which the second begins while the first is
- * uncommitted, has the result of a serial execution.
+ * Runs every pair of changes of one schedule, the second starting while the first is uncommitted.
+ * The result must be that of some sequential order.
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class ScheduleRaceTest {
@@ -68,8 +68,8 @@ class ScheduleRaceTest {
       return hours == wanted ? this : new Model(wanted, paused, version + 1, triggered);
     }
 
-    private Model paused(boolean now) {
-      return new Model(hours, now, version + 1, triggered);
+    private Model paused(boolean isPaused) {
+      return new Model(hours, isPaused, version + 1, triggered);
     }
   }
 
@@ -91,21 +91,21 @@ class ScheduleRaceTest {
   record Overlap(Model start, Step first, Step second, boolean commits) {}
 
   static Stream<Overlap> overlaps() {
-    List<Overlap> all = new ArrayList<>();
+    List<Overlap> overlaps = new ArrayList<>();
     for (Model start : List.of(Model.ABSENT, Model.HOURLY, Model.PAUSED)) {
       for (Step first : Step.values()) {
         for (Step second : Step.values()) {
-          all.add(new Overlap(start, first, second, true));
-          all.add(new Overlap(start, first, second, false));
+          overlaps.add(new Overlap(start, first, second, true));
+          overlaps.add(new Overlap(start, first, second, false));
         }
       }
     }
-    return all.stream();
+    return overlaps.stream();
   }
 
   @ParameterizedTest
   @MethodSource("overlaps")
-  void concurrent_changes_have_the_result_of_a_serial_execution(Overlap overlap)
+  void overlapping_changes_have_the_result_of_some_sequential_order(Overlap overlap)
       throws InterruptedException, ExecutionException {
     for (String table : List.of("schedule", "schedule_fire", "task", "audit")) {
       world.sql("DELETE FROM carillon." + table);

@@ -47,8 +47,8 @@ class ScheduleTasksTest {
   }
 
   private void backfill(int times) {
-    var asked = new Backfills.Request(TEN, TEN.plusSeconds(times - 1), OverlapRule.ALLOW, false);
-    scheduled.backfill("s", asked);
+    var request = new Backfills.Request(TEN, TEN.plusSeconds(times - 1), OverlapRule.ALLOW, false);
+    scheduled.backfill("s", request);
     for (List<UUID> open = world.store.backfillSteps().open(1);
         !open.isEmpty();
         open = world.store.backfillSteps().open(1)) {

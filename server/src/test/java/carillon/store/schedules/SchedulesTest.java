@@ -355,19 +355,19 @@ class SchedulesTest {
     Instant end = now().plusSeconds(3_600);
     put(hourly(null, end));
     world.sql("UPDATE carillon.schedule SET end_at = end_at - interval '2 h'");
-    Instant over = end.minusSeconds(7_200);
+    Instant past = end.minusSeconds(7_200);
 
-    assertThat(put(hourly(null, over.minusSeconds(1)), null, ANY))
+    assertThat(put(hourly(null, past.minusSeconds(1)), null, ANY))
         .isEqualTo(new Schedules.Result.EndIsOver());
-    assertThat(put(hourly(null, over.minusSeconds(1)), null, new Schedules.Expected(true, 0)))
-        .as("whatever the version")
+    assertThat(put(hourly(null, past.minusSeconds(1)), null, new Schedules.Expected(true, 0)))
+        .as("with a stale version")
         .isEqualTo(new Schedules.Result.EndIsOver());
-    assertThat(put(hourly(null, over)).version()).isEqualTo(1);
-    assertThat(put(hourly(over.minusSeconds(60), over)).version()).isEqualTo(2);
+    assertThat(put(hourly(null, past)).version()).isEqualTo(1);
+    assertThat(put(hourly(past.minusSeconds(60), past)).version()).isEqualTo(2);
   }
 
   @Test
-  void an_ended_schedule_that_is_revived_catches_up_nothing() {
+  void an_ended_schedule_that_gets_a_new_end_catches_up_nothing() {
     put(hourly(null, now().plusSeconds(3_600)));
     world.sql(
         "UPDATE carillon.schedule SET end_at = now() - interval '30 d', plan_at = NULL,"
@@ -414,7 +414,7 @@ class SchedulesTest {
     assertThat(fire.status()).isEqualTo("PENDING");
     assertThat(fire.time().at()).isEqualTo(task.dueAt());
     assertThat(world.value("SELECT fire_at = due_at FROM carillon.task")).isEqualTo("t");
-    assertThat(find().planAt()).as("is due for planning, to be settled").isNotNull();
+    assertThat(find().planAt()).as("due for planning, so that the fire is settled").isNotNull();
     assertThat(find().version()).isEqualTo(created.version());
     assertThat(find().counters().runs()).isZero();
     assertThat(actions()).containsExactly("schedule.put", "schedule.trigger");
@@ -422,10 +422,10 @@ class SchedulesTest {
   }
 
   @Test
-  void simultaneous_triggers_are_separate_and_never_at_a_nominal_time() {
+  void simultaneous_triggers_have_distinct_times_between_nominal_times() {
     put(hourly(null, null));
     Instant whole = now().truncatedTo(ChronoUnit.SECONDS);
-    Schedules still =
+    Schedules fixed =
         new Schedules(
             world.db,
             world.catalog,
@@ -434,7 +434,7 @@ class SchedulesTest {
             world.signals.scheduleSaved());
 
     for (int i = 0; i < 3; i++) {
-      in(tx -> still.trigger(tx, World.TENANT, "n", "{}", "me"));
+      in(tx -> fixed.trigger(tx, World.TENANT, "n", "{}", "me"));
     }
 
     assertThat(fires(null, 10, null).items())
@@ -525,7 +525,7 @@ class SchedulesTest {
 
     TaskId first = plan(created, now().minusSeconds(50));
     assertThat(lastRun().task()).isEqualTo(first);
-    assertThat(show().previousOutcome()).as("it has not ended").isNull();
+    assertThat(show().previousOutcome()).as("the outcome of a task that has not ended").isNull();
 
     world.sql("UPDATE carillon.task SET state = 'COMPLETED', ready_at = NULL");
     TaskId second = plan(created, now().minusSeconds(40));
