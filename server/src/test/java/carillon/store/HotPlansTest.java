@@ -141,11 +141,11 @@ class HotPlansTest {
   void claims_and_completions_read_a_bounded_number_of_pages_per_task() {
     world.node("node");
     claimAndComplete(_ -> null);
-    double equalResults = pagesTouched("AND t.id = ANY");
+    double equalResults = pagesRead("AND t.id = ANY");
     claimAndComplete(task -> "done: " + task.id());
-    double differentResults = pagesTouched("AND t.id = ANY") - equalResults;
+    double differentResults = pagesRead("AND t.id = ANY") - equalResults;
 
-    assertThat(pagesTouched("SKIP LOCKED") / 6_000).as("pages per claimed task").isLessThan(20);
+    assertThat(pagesRead("SKIP LOCKED") / 6_000).as("pages per claimed task").isLessThan(20);
     assertThat(equalResults / 3_000).as("pages per task with the same result").isBetween(1.0, 12.0);
     assertThat(differentResults / 3_000)
         .as("pages per task with a result of its own")
@@ -196,7 +196,7 @@ class HotPlansTest {
     assertThat(world.store.expiry().expireDue(100)).isEqualTo(1);
     assertThat(world.store.expiry().expireDue(100)).isZero();
 
-    assertThat(pagesTouched("expires_at <= (SELECT clock_timestamp())"))
+    assertThat(pagesRead("expires_at <= (SELECT clock_timestamp())"))
         .as("pages of two searches and one expiry")
         .isBetween(1.0, 500.0);
   }
@@ -242,7 +242,7 @@ class HotPlansTest {
     assertThat(best).isLessThan(Duration.ofMillis(200));
   }
 
-  private static double pagesTouched(String statement) {
+  private static double pagesRead(String statement) {
     return Double.parseDouble(
         world.value(
             """

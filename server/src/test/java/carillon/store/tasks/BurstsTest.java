@@ -24,11 +24,11 @@ class BurstsTest {
   void a_burst_is_divided_into_runs_of_equal_offset() {
     List<Integer> burst = next(NOON, 3 * Bursts.RUN_LENGTH);
 
-    Map<Integer, Long> perPlace =
+    Map<Integer, Long> tasksPerOffset =
         burst.stream().collect(Collectors.groupingBy(Function.identity(), Collectors.counting()));
-    long together = Bursts.RUN_LENGTH;
+    long tasks = Bursts.RUN_LENGTH;
     assertThat(burst).isSorted();
-    assertThat(perPlace).isEqualTo(Map.of(0, together, 1, together, 2, together));
+    assertThat(tasksPerOffset).isEqualTo(Map.of(0, tasks, 1, tasks, 2, tasks));
   }
 
   @Test
@@ -42,12 +42,12 @@ class BurstsTest {
 
   @Test
   void two_interleaved_bursts_are_both_divided() {
-    Instant one = NOON.plusSeconds(1);
+    Instant otherTime = NOON.plusSeconds(1);
     int first = 0;
     int second = 0;
     for (int i = 0; i <= 2 * Bursts.RUN_LENGTH; i++) {
       first = bursts.next(NOON);
-      second = bursts.next(one);
+      second = bursts.next(otherTime);
     }
 
     assertThat(List.of(first, second)).containsExactly(2, 2);
@@ -55,23 +55,23 @@ class BurstsTest {
 
   @Test
   void a_burst_is_divided_despite_other_tasks_in_between() {
-    int place = 0;
+    int offset = 0;
     for (int i = 1; i <= 3 * Bursts.RUN_LENGTH; i++) {
-      place = bursts.next(NOON);
+      offset = bursts.next(NOON);
       for (int other = 0; other < 20; other++) {
         assertThat(bursts.next(NOON.minusSeconds(60).plusNanos(1_000L * (20 * i + other))))
             .isZero();
       }
     }
 
-    assertThat(place).isEqualTo(2);
+    assertThat(offset).isEqualTo(2);
   }
 
   @Test
   void all_offsets_are_below_a_millisecond() {
     List<Integer> many = next(NOON, Bursts.RUN_LENGTH * (Bursts.OFFSETS + 1));
 
-    assertThat(many).allMatch(place -> place >= 0 && place < Bursts.OFFSETS);
+    assertThat(many).allMatch(offset -> offset >= 0 && offset < Bursts.OFFSETS);
     assertThat(many.getLast()).isZero();
   }
 }

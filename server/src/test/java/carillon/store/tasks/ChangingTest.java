@@ -91,12 +91,12 @@ class ChangingTest {
   }
 
   @Test
-  void a_sweep_finds_a_task_of_a_far_day_that_is_made_due_now() {
+  void a_sweep_finds_a_task_far_ahead_that_is_made_due_now() {
     Instant nextMonth = world.clock.instant().plusSeconds(30 * 86_400L);
     TaskId id = world.create(World.task("t", new Target.Discard(), nextMonth));
     world.db.inTransaction(tx -> world.tasks.runNow(tx, World.TENANT, id, "test", null));
 
-    try (World other = world.beside()) { // another process, which nobody woke
+    try (World other = world.beside()) { // another process, which got no hint
       other.sweep();
 
       assertThat(other.agenda.takeDue(other.clock.instant(), _ -> true))
@@ -106,22 +106,28 @@ class ChangingTest {
   }
 
   @Test
-  void a_newly_opened_far_day_is_swept_once_and_then_rarely() {
+  void a_new_partition_far_ahead_is_swept_once_and_then_rarely() {
     Instant nextMonth = world.clock.instant().plusSeconds(30 * 86_400L);
     try (World other = world.beside()) {
-      other.sweep(); // the first is a full one
+      other.sweep(); // the first sweep reads all partitions
       TaskId first = world.create(World.task("t", new Target.Discard(), nextMonth));
       TaskId second = world.create(World.task("t", new Target.Discard(), nextMonth));
       world.create(World.task("waits", new Target.Discard(), nextMonth));
       world.db.inTransaction(tx -> world.tasks.runNow(tx, World.TENANT, first, "test", null));
 
-      assertThat(sweptPartitions(other)).as("new").containsExactly(first.partition());
+      assertThat(sweptPartitions(other))
+          .as("partitions in the first sweep")
+          .containsExactly(first.partition());
       world.cancel(first);
       world.sql("UPDATE carillon.task SET ready_at = now() WHERE id = '%s'".formatted(second));
       for (int sweep = 2; sweep < 10; sweep++) {
-        assertThat(sweptPartitions(other)).as("sweep %d, told nothing", sweep).isEmpty();
+        assertThat(sweptPartitions(other))
+            .as("partitions in sweep %d, without a hint", sweep)
+            .isEmpty();
       }
-      assertThat(sweptPartitions(other)).as("all are looked at").containsExactly(first.partition());
+      assertThat(sweptPartitions(other))
+          .as("partitions in a full sweep")
+          .containsExactly(first.partition());
     }
   }
 

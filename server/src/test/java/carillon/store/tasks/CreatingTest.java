@@ -62,7 +62,7 @@ class CreatingTest {
     return TestTask.of(type).key(key).target(new Target.Pull()).uniqueFor(uniqueFor).build();
   }
 
-  /** Runs the calls at once, half of them in another process's store. */
+  /** Runs the calls concurrently, half of them as another process. */
   private static <T> List<T> race(int callers, Callable<T> here, Callable<T> there)
       throws InterruptedException, ExecutionException {
     try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
@@ -164,7 +164,7 @@ class CreatingTest {
 
   @Test
   void an_error_response_is_not_stored_and_its_work_is_rolled_back() {
-    Replies.Result refused =
+    Replies.Result response =
         world
             .store
             .replies()
@@ -177,7 +177,7 @@ class CreatingTest {
                   return Optional.of(new Replies.Reply(409, null, "no"));
                 });
 
-    assertThat(refused).isInstanceOf(Replies.Result.Answered.class);
+    assertThat(response).isInstanceOf(Replies.Result.Answered.class);
     assertThat(world.value("SELECT count(*) FROM carillon.task WHERE key = 'r'")).isEqualTo("0");
     assertThat(world.value("SELECT count(*) FROM carillon.reply WHERE key = 'key-3'"))
         .isEqualTo("0");
@@ -248,7 +248,7 @@ class CreatingTest {
   @Test
   void a_failed_batch_leaves_no_tasks_and_a_usable_connection() {
     List<NewTask> batch = new ArrayList<>(Collections.nCopies(999, keyed("bad", "good", null)));
-    batch.add(keyed("bad", "no such character: \0", null));
+    batch.add(keyed("bad", "invalid character: \0", null));
 
     assertThatThrownBy(
             () -> world.db.inTransaction(tx -> world.tasks.createAll(tx, World.TENANT, batch)))

@@ -52,15 +52,15 @@ class ListingTest {
     world.close();
   }
 
-  private static List<TaskId> walk(TaskFilter filter, int limit) {
-    List<TaskId> seen = new ArrayList<>();
+  private static List<TaskId> listAll(TaskFilter filter, int limit) {
+    List<TaskId> ids = new ArrayList<>();
     TaskId before = null;
     do {
       Page<TaskView, TaskId> page = world.tasks.list(World.TENANT, filter, limit, before, false);
-      page.items().forEach(task -> seen.add(task.id()));
+      page.items().forEach(task -> ids.add(task.id()));
       before = page.next();
     } while (before != null);
-    return seen;
+    return ids;
   }
 
   private static TaskFilter filter(
@@ -71,17 +71,18 @@ class ListingTest {
   @Test
   void pages_of_any_size_list_every_task_once_latest_first() {
     for (int limit : List.of(1, 7, 59, 60, 1_000)) {
-      assertThat(walk(TaskFilter.ALL, limit)).as("limit %d", limit).isEqualTo(ALL);
+      assertThat(listAll(TaskFilter.ALL, limit)).as("limit %d", limit).isEqualTo(ALL);
     }
   }
 
   @Test
   void filters_select_tasks() {
-    assertThat(walk(filter("even", null, null), 4)).hasSize(30);
-    assertThat(walk(filter(null, TaskState.CANCELLED, null), 4)).containsExactly(ALL.get(5));
-    assertThat(walk(filter(null, null, "ten"), 4)).hasSize(6);
-    assertThat(walk(filter("odd", null, "ten"), 4)).isEmpty();
-    assertThat(walk(new TaskFilter(null, null, null, null, null, null, null, Map.of("n", "2")), 9))
+    assertThat(listAll(filter("even", null, null), 4)).hasSize(30);
+    assertThat(listAll(filter(null, TaskState.CANCELLED, null), 4)).containsExactly(ALL.get(5));
+    assertThat(listAll(filter(null, null, "ten"), 4)).hasSize(6);
+    assertThat(listAll(filter("odd", null, "ten"), 4)).isEmpty();
+    assertThat(
+            listAll(new TaskFilter(null, null, null, null, null, null, null, Map.of("n", "2")), 9))
         .hasSize(20);
   }
 
@@ -128,7 +129,7 @@ class ListingTest {
         pages++;
       } while (before != null);
 
-      assertThat(pages).isGreaterThanOrEqualTo(3); // a slow machine ends them earlier
+      assertThat(pages).isGreaterThanOrEqualTo(3); // more on a slow machine
     }
   }
 
@@ -144,16 +145,16 @@ class ListingTest {
           FROM carillon.task t, generate_series(1, 60000) AS n
           """);
 
-      int seen = 0;
+      int found = 0;
       TaskId before = null;
       do {
         Page<TaskView, TaskId> page =
             crowded.tasks.list(World.TENANT, filter(null, TaskState.DEAD, null), 10, before, false);
-        seen += page.items().size();
+        found += page.items().size();
         before = page.next();
       } while (before != null);
 
-      assertThat(seen).isEqualTo(6);
+      assertThat(found).isEqualTo(6);
     }
   }
 
@@ -168,7 +169,7 @@ class ListingTest {
       }
       running.sort(Comparator.comparing(TaskId::toString).reversed());
       busy.create(World.task("even", new Target.Pull(), busy.clock.instant().plusSeconds(3600)));
-      // Of a claim that lists several, some may have ended, and some be held by another by now.
+      // A claim's row can also list tasks that have ended or are held by another claim by now.
       busy.sql(
           """
           UPDATE carillon.claim
@@ -179,16 +180,16 @@ class ListingTest {
               .formatted(running.getFirst()));
 
       for (int limit : List.of(1, 2, 5, 100)) {
-        List<TaskId> seen = new ArrayList<>();
+        List<TaskId> ids = new ArrayList<>();
         TaskId before = null;
         do {
           Page<TaskView, TaskId> page =
               busy.tasks.list(
                   World.TENANT, filter(null, TaskState.RUNNING, null), limit, before, false);
-          page.items().forEach(task -> seen.add(task.id()));
+          page.items().forEach(task -> ids.add(task.id()));
           before = page.next();
         } while (before != null);
-        assertThat(seen).as("limit %d", limit).isEqualTo(running);
+        assertThat(ids).as("limit %d", limit).isEqualTo(running);
       }
       assertThat(
               busy.tasks

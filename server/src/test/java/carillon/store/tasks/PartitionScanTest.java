@@ -22,12 +22,12 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** Lists beside thirty past days with 1,000 tasks each, and 30,000 that wait for next week. */
+/** Lists tasks among thirty past partitions of 1,000 tasks each and 30,000 tasks due next week. */
 @Tag("slow")
 class PartitionScanTest {
 
   private static final int DAYS = 30;
-  private static final int EACH_DAY = 1_000;
+  private static final int TASKS_PER_DAY = 1_000;
   private static final int NEXT_WEEK = 30_000;
 
   private static World world;
@@ -37,7 +37,10 @@ class PartitionScanTest {
     world = World.create();
     world.create(World.task("t", new Target.Pull()));
     for (int day = 1; day <= DAYS; day++) {
-      fill(Partition.of(world.clock.instant().minus(Duration.ofDays(day))), EACH_DAY, "COMPLETED");
+      fill(
+          Partition.of(world.clock.instant().minus(Duration.ofDays(day))),
+          TASKS_PER_DAY,
+          "COMPLETED");
     }
     fill(Partition.of(nextWeek()), NEXT_WEEK, "PENDING");
   }
@@ -46,7 +49,7 @@ class PartitionScanTest {
     return world.clock.instant().plus(Duration.ofDays(7));
   }
 
-  /** Every hundredth has an error. */
+  /** Inserts tasks, every hundredth with an error. */
   private static void fill(Partition partition, int tasks, String state) {
     world.partitions.ensure(partition);
     world.sql(
@@ -70,19 +73,19 @@ class PartitionScanTest {
     world.close();
   }
 
-  private record Walked(List<TaskId> tasks, int pages) {}
+  private record Listed(List<TaskId> tasks, int pages) {}
 
-  private static Walked walk(TaskFilter filter, int limit) {
-    List<TaskId> seen = new ArrayList<>();
+  private static Listed listAll(TaskFilter filter, int limit) {
+    List<TaskId> ids = new ArrayList<>();
     TaskId before = null;
     int pages = 0;
     do {
       Page<TaskView, TaskId> page = world.tasks.list(World.TENANT, filter, limit, before, false);
-      page.items().forEach(task -> seen.add(task.id()));
+      page.items().forEach(task -> ids.add(task.id()));
       before = page.next();
       pages++;
     } while (before != null);
-    return new Walked(seen, pages);
+    return new Listed(ids, pages);
   }
 
   private static TaskFilter filter(
@@ -92,17 +95,17 @@ class PartitionScanTest {
 
   @Test
   void the_row_limit_of_a_page_applies_across_partitions() {
-    Walked walked = walk(filter(null, null, "none of them"), 10);
+    Listed listed = listAll(filter(null, null, "none of them"), 10);
 
-    assertThat(walked.tasks()).isEmpty();
-    assertThat(walked.pages()).isGreaterThanOrEqualTo(3); // of 20,000, 20,000 and the rest
+    assertThat(listed.tasks()).isEmpty();
+    assertThat(listed.pages()).isGreaterThanOrEqualTo(3); // 20,000 rows, 20,000 rows and the rest
   }
 
   @Test
   void every_match_is_listed_once_for_any_page_size() {
-    int matches = (DAYS * EACH_DAY + NEXT_WEEK) / 100;
+    int matches = (DAYS * TASKS_PER_DAY + NEXT_WEEK) / 100;
     for (int limit : List.of(9, 10, 1_000)) {
-      assertThat(walk(filter(null, null, "a rare one"), limit).tasks())
+      assertThat(listAll(filter(null, null, "a rare one"), limit).tasks())
           .as("limit %d", limit)
           .hasSize(matches)
           .isSortedAccordingTo((a, b) -> b.toString().compareTo(a.toString()))
@@ -115,7 +118,7 @@ class PartitionScanTest {
     TaskReader reader = new TaskReader(world.db, world.catalog);
     TaskFilter rare = filter(null, null, "a rare one");
     AtomicLong now = new AtomicLong();
-    List<TaskId> seen = new ArrayList<>();
+    List<TaskId> ids = new ArrayList<>();
     Set<TaskId> cursors = new HashSet<>();
     TaskId before = null;
     do {
@@ -131,12 +134,12 @@ class PartitionScanTest {
                           false,
                           () -> now.addAndGet(Duration.ofSeconds(1).toNanos()))
                       .page(100, from));
-      page.items().forEach(task -> seen.add(task.id()));
+      page.items().forEach(task -> ids.add(task.id()));
       before = page.next();
     } while (before != null && cursors.add(before));
 
-    assertThat(before).as("a cursor that came before").isNull();
-    assertThat(seen).hasSize((DAYS * EACH_DAY + NEXT_WEEK) / 100).doesNotHaveDuplicates();
+    assertThat(before).as("a repeated cursor").isNull();
+    assertThat(ids).hasSize((DAYS * TASKS_PER_DAY + NEXT_WEEK) / 100).doesNotHaveDuplicates();
   }
 
   @Test

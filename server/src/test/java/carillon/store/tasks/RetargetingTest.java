@@ -31,7 +31,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** A task that is given another target waits in another line from then on. */
+/** A task with a new target waits in the lane of that target. */
 class RetargetingTest {
 
   private static final Target.Http HTTP =
@@ -123,8 +123,8 @@ class RetargetingTest {
   }
 
   /**
-   * Whoever claims from a line must get tasks for that line only, and each task once, however often
-   * it moves meanwhile.
+   * A claim from a lane returns only tasks for that lane, and each task is claimed once, however
+   * often it moves in the meantime.
    */
   @Test
   void tasks_moved_during_claims_are_claimed_once_from_the_right_lane()
@@ -136,7 +136,7 @@ class RetargetingTest {
     Queue<ClaimedTask> claimed = new ConcurrentLinkedQueue<>();
     AtomicInteger moves = new AtomicInteger();
     long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(60);
-    BooleanSupplier goesOn = () -> claimed.size() < ids.size() && System.nanoTime() - end < 0;
+    BooleanSupplier isRunning = () -> claimed.size() < ids.size() && System.nanoTime() - end < 0;
 
     try (ExecutorService threads = Executors.newFixedThreadPool(4)) {
       List<Future<?>> racers = new ArrayList<>();
@@ -145,7 +145,7 @@ class RetargetingTest {
         racers.add(
             threads.submit(
                 () -> {
-                  while (goesOn.getAsBoolean()) {
+                  while (isRunning.getAsBoolean()) {
                     TaskId id = ids.get(random.nextInt(ids.size()));
                     Target target = random.nextBoolean() ? new Target.Pull() : new Target.Discard();
                     if (retarget(id, target) instanceof ChangeResult.Changed) {
@@ -156,7 +156,7 @@ class RetargetingTest {
         racers.add(
             threads.submit(
                 () -> {
-                  while (goesOn.getAsBoolean()) {
+                  while (isRunning.getAsBoolean()) {
                     claimed.addAll(world.claim("node", 1));
                   }
                 }));

@@ -34,7 +34,7 @@ import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Making many tasks due beside whatever else can happen to them at the same moment. */
+/** Bulk runs, which make matching tasks due now, race with claims, cancels and edits. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class RunMatchingRaceTest {
 
@@ -45,7 +45,7 @@ class RunMatchingRaceTest {
     CLAIM,
     CANCEL,
     CANCEL_MATCHING,
-    PUT_OFF,
+    POSTPONE,
     RUN_MATCHING
   }
 
@@ -85,7 +85,7 @@ class RunMatchingRaceTest {
       case CANCEL -> world.tasks.cancel(tx, World.TENANT, id, "test", null);
       case CANCEL_MATCHING ->
           world.tasks.cancelMatching(tx, World.TENANT, ALL_OF_TYPE, null, "test");
-      case PUT_OFF ->
+      case POSTPONE ->
           world.tasks.patch(
               tx,
               World.TENANT,
@@ -98,7 +98,7 @@ class RunMatchingRaceTest {
     }
   }
 
-  /** By a clock so far behind that what is due, and may be claimed, seems to lie ahead. */
+  /** Uses a clock that is hours behind, so that due tasks, which may be claimed, seem not due. */
   private int run(Tx tx) {
     Instant hoursAgo = world.clock.instant().minus(Duration.ofHours(2));
     MatchingTasks matching = new MatchingTasks(new DbClock(() -> hoursAgo), world.agenda);
@@ -125,7 +125,7 @@ class RunMatchingRaceTest {
 
   @ParameterizedTest
   @MethodSource("overlaps")
-  void overlapping_transactions_end_as_if_serial(Overlap overlap)
+  void overlapping_steps_have_the_result_of_some_sequential_order(Overlap overlap)
       throws InterruptedException, ExecutionException {
     TaskId id = subject();
 
@@ -145,9 +145,9 @@ class RunMatchingRaceTest {
     boolean hasHappened = overlap.commits() || last == overlap.second();
     return switch (last) {
       case CANCEL, CANCEL_MATCHING -> Set.of(hasHappened ? TaskState.CANCELLED : TaskState.PENDING);
-      case PUT_OFF, RUN_MATCHING -> Set.of(TaskState.PENDING);
+      case POSTPONE, RUN_MATCHING -> Set.of(TaskState.PENDING);
       case CLAIM ->
-          // One that comes second skips what another transaction has locked.
+          // A claim that starts second skips tasks that another transaction has locked.
           overlap.first() == Step.CLAIM
               ? Set.of(hasHappened ? TaskState.RUNNING : TaskState.PENDING)
               : Set.of(TaskState.PENDING, TaskState.RUNNING);
@@ -199,8 +199,8 @@ class RunMatchingRaceTest {
       }
     }
 
-    Set<TaskId> once = claimed.stream().map(ClaimedTask::id).collect(Collectors.toSet());
-    assertThat(once).hasSameSizeAs(claimed);
+    Set<TaskId> distinct = claimed.stream().map(ClaimedTask::id).collect(Collectors.toSet());
+    assertThat(distinct).hasSameSizeAs(claimed);
     assertThat(
             world.value("SELECT count(*) FROM carillon.task WHERE state = 'RUNNING' AND fence = 1"))
         .isEqualTo(String.valueOf(claimed.size()));

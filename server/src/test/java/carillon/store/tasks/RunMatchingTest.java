@@ -191,7 +191,7 @@ class RunMatchingTest {
         (i % 10 == 9 ? blue : red).add(create(type, null, ahead, i % 10 == 9 ? "blue" : "red"));
       }
     }
-    TaskId atOneInstant = red.getFirst();
+    TaskId duplicated = red.getFirst();
     world.sql(
         """
         INSERT INTO carillon.task (tenant, id, partition, lane, ready_at, due_at, created_at)
@@ -200,18 +200,19 @@ class RunMatchingTest {
         FROM carillon.task t, generate_series(1, 40) AS n
         WHERE t.id = '%s'
         """
-            .formatted(atOneInstant));
+            .formatted(duplicated));
     MatchingTasks matching = new MatchingTasks(world.clock, world.agenda, bounds);
-    TaskFilter wanted = filter(null, null, Map.of("colour", "blue"));
+    TaskFilter blueTasks = filter(null, null, Map.of("colour", "blue"));
 
-    int run = walk((tx, from) -> matching.run(tx, World.TENANT, wanted, from, "test"));
+    int run = changeAll((tx, from) -> matching.run(tx, World.TENANT, blueTasks, from, "test"));
     assertThat(run).isEqualTo(blue.size());
     assertThat(world.claim("node", 100))
         .extracting(task -> task.id())
         .containsExactlyInAnyOrderElementsOf(blue);
 
-    TaskFilter others = filter(null, null, Map.of("colour", "red"));
-    int cancelled = walk((tx, from) -> matching.cancel(tx, World.TENANT, others, from, "test"));
+    TaskFilter redTasks = filter(null, null, Map.of("colour", "red"));
+    int cancelled =
+        changeAll((tx, from) -> matching.cancel(tx, World.TENANT, redTasks, from, "test"));
     assertThat(cancelled).isEqualTo(red.size());
     assertThat(red).allMatch(id -> world.state(id) == TaskState.CANCELLED);
   }
@@ -220,19 +221,19 @@ class RunMatchingTest {
     BulkResult change(Tx tx, BulkResult.@Nullable Place from);
   }
 
-  private int walk(Bulk bulk) {
-    int all = 0;
+  private int changeAll(Bulk bulk) {
+    int total = 0;
     BulkResult.Place from = null;
     BulkResult result;
     int calls = 0;
     do {
       BulkResult.Place place = from;
       result = world.db.inTransaction(tx -> bulk.change(tx, place));
-      all += result.tasks();
+      total += result.tasks();
       from = result.next();
       assertThat(calls++).as("calls, the last from %s", from).isLessThan(200);
     } while (result.isMore());
-    return all;
+    return total;
   }
 
   @Test
@@ -250,7 +251,9 @@ class RunMatchingTest {
     assertThat(runnable(filter("a", null, Map.of()))).isEqualTo(new Tasks.Count(100_000, true));
     assertThat(runnable(filter(null, null, Map.of("colour", "red"))).isAtLeast()).isTrue();
     TaskFilter text = new TaskFilter("a", null, null, null, null, null, "boom", Map.of());
-    assertThat(runnable(text)).as("which looks at fewer").isEqualTo(new Tasks.Count(20_000, true));
+    assertThat(runnable(text))
+        .as("a text search, which reads fewer rows")
+        .isEqualTo(new Tasks.Count(20_000, true));
     assertThat(run(filter("a", null, Map.of()))).isEqualTo(Tasks.MOST_AT_ONCE);
     assertThat(runnable(filter("a", null, Map.of()))).isEqualTo(new Tasks.Count(50_001, false));
   }

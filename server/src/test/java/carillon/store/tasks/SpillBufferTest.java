@@ -20,7 +20,7 @@ class SpillBufferTest {
 
   @TempDir Path directory;
 
-  /** Room for so many bytes in memory, and for any number in a file. */
+  /** Allows a limited number of bytes in memory, and any number in a file. */
   private static final class Limited implements SpillBuffer.Room {
     private final List<Path> directories;
     private long left;
@@ -39,9 +39,9 @@ class SpillBufferTest {
 
     @Override
     public boolean tryHold(int bytes) {
-      boolean may = bytes <= left;
-      left -= may ? bytes : 0;
-      return may;
+      boolean fits = bytes <= left;
+      left -= fits ? bytes : 0;
+      return fits;
     }
 
     @Override
@@ -95,7 +95,9 @@ class SpillBufferTest {
         assertThat(at(anyOrder, index)).isEqualTo(records.get(index));
       }
       assertThat(room.spilled > 0).isEqualTo(memory < Long.MAX_VALUE);
-      assertThat(names()).as("of files: none, so that none is left behind").isEmpty();
+      assertThat(names())
+          .as("files, which are unlinked at once so that none is left behind")
+          .isEmpty();
     }
   }
 

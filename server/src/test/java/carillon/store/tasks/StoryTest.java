@@ -17,26 +17,26 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
-/** A task with more behind it than anybody wants to see at once. */
+/** The history of a task with 100,000 attempts is read in pages. */
 class StoryTest {
 
   private static final int ATTEMPTS = 100_000;
 
   static World world;
-  static TaskId old;
+  static TaskId taskWithHistory;
 
   @BeforeAll
   static void fill() {
     world = World.create();
     world.countStatements();
-    old = world.discard();
+    taskWithHistory = world.discard();
     world.sql(
         """
         INSERT INTO carillon.attempt (tenant, task, partition, attempt, fence, started_at, ended_at, outcome, failure)
         SELECT 1, '%s', '%s', n, n, now() - (%d - n) * interval '1 s', now(), 'RETRIED', 'TIMEOUT'
         FROM generate_series(1, %d) n
         """
-            .formatted(old, old.partition().day(), ATTEMPTS, ATTEMPTS));
+            .formatted(taskWithHistory, taskWithHistory.partition().day(), ATTEMPTS, ATTEMPTS));
     world.sql(
         """
         INSERT INTO carillon.transition (tenant, task, partition, at, from_state, to_state, fence, who)
@@ -45,7 +45,7 @@ class StoryTest {
                (ARRAY['RUNNING', 'PENDING'])[s]::carillon.task_state, n, 'node'
         FROM generate_series(1, %d) n, generate_series(1, 2) s
         """
-            .formatted(old, old.partition().day(), ATTEMPTS, ATTEMPTS));
+            .formatted(taskWithHistory, taskWithHistory.partition().day(), ATTEMPTS, ATTEMPTS));
     world.sql("UPDATE carillon.task SET fence = %d, attempt = fence".formatted(ATTEMPTS));
   }
 
@@ -55,10 +55,10 @@ class StoryTest {
   }
 
   @Test
-  void the_newest_of_100000_attempts_are_found_without_reading_the_others() {
+  void the_newest_attempts_are_read_without_reading_older_ones() {
     world.value("SELECT pg_stat_statements_reset()");
 
-    TaskStory story = world.tasks.story(World.TENANT, old).orElseThrow();
+    TaskStory story = world.tasks.story(World.TENANT, taskWithHistory).orElseThrow();
 
     assertThat(story.attempts()).hasSize(100);
     assertThat(story.attempts().getLast().fence()).isEqualTo(ATTEMPTS);
@@ -66,12 +66,12 @@ class StoryTest {
     assertThat(story.transitions()).hasSize(100);
     assertThat(story.transitions().getLast().fence()).isEqualTo(ATTEMPTS);
     assertThat(story.olderTransitions()).isNotNull();
-    assertThat(pagesTouched()).isLessThan(200);
+    assertThat(pagesRead()).isLessThan(200);
   }
 
   @Test
-  void a_page_in_the_middle_is_found_without_reading_the_others() {
-    TaskView task = world.find(old);
+  void a_page_in_the_middle_is_read_without_reading_other_attempts() {
+    TaskView task = world.find(taskWithHistory);
     world.value("SELECT pg_stat_statements_reset()");
 
     var attempts = world.tasks.attempts(World.TENANT, task, 100, ATTEMPTS / 2);
@@ -82,10 +82,10 @@ class StoryTest {
     assertThat(attempts.items().getFirst().fence()).isEqualTo(ATTEMPTS / 2 - 1);
     assertThat(transitions.items()).hasSize(100);
     assertThat(transitions.items().getFirst().fence()).isEqualTo(ATTEMPTS / 2 - 1);
-    assertThat(pagesTouched()).isLessThan(200);
+    assertThat(pagesRead()).isLessThan(200);
   }
 
-  private static double pagesTouched() {
+  private static double pagesRead() {
     return Double.parseDouble(
         world.value(
             """
@@ -98,7 +98,7 @@ class StoryTest {
   }
 
   @Test
-  void the_request_of_an_attempt_survives_retry_death_and_redrive() {
+  void the_request_of_an_attempt_survives_a_retry_a_death_and_a_redrive() {
     try (World fresh = World.create()) {
       fresh.node("node");
       TaskId id = fresh.discard();
