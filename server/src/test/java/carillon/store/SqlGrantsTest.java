@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import carillon.model.Partition;
-import carillon.model.task.AlertSetting;
 import carillon.store.catalog.Tenants;
 import carillon.store.db.Migrations;
 import carillon.testkit.SqlUser;
@@ -27,20 +26,8 @@ class SqlGrantsTest {
   void open() throws SQLException {
     world = World.create();
     world.partitions.ensure(Partition.of(world.clock.instant()));
-    world
-        .store
-        .tenants()
-        .put(
-            "shop",
-            new Tenants.Settings(false, false, 1, new AlertSetting.AsInstallation(), null),
-            "test");
-    world
-        .store
-        .tenants()
-        .put(
-            "bank",
-            new Tenants.Settings(false, false, 1, new AlertSetting.AsInstallation(), null),
-            "test");
+    world.store.tenants().put("shop", Tenants.Settings.DEFAULT, "test");
+    world.store.tenants().put("bank", Tenants.Settings.DEFAULT, "test");
     role = "Role \"" + UUID.randomUUID();
     world.sqlAsSuperuser("CREATE ROLE " + quoted(role) + " LOGIN");
     user = SqlUser.as(role, world.address);

@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import carillon.model.TaskId;
 import carillon.model.TenantId;
 import carillon.model.target.Target;
-import carillon.model.task.AlertSetting;
 import carillon.model.task.TaskState;
 import carillon.store.catalog.Tenant;
 import carillon.store.catalog.Tenants;
@@ -102,14 +101,7 @@ class CancelMatchingTest {
   @Test
   void a_bulk_change_never_crosses_tenants() {
     TaskId mine = create("a", "k", null, "red");
-    Tenant other =
-        world
-            .store
-            .tenants()
-            .put(
-                "other",
-                new Tenants.Settings(false, false, 1, new AlertSetting.AsInstallation(), null),
-                "test");
+    Tenant other = world.store.tenants().put("other", Tenants.Settings.DEFAULT, "test");
     TaskFilter filter = new TaskFilter("a", null, "k", null, null, null, null, Map.of());
 
     assertThat(cancel(other.id(), filter).tasks()).isZero();

@@ -309,14 +309,7 @@ class CreatingTest {
 
   @Test
   void a_task_is_invisible_to_other_tenants() {
-    Tenant stranger =
-        world
-            .store
-            .tenants()
-            .put(
-                "stranger",
-                new Tenants.Settings(false, false, 1, new AlertSetting.AsInstallation(), null),
-                "test");
+    Tenant stranger = world.store.tenants().put("stranger", Tenants.Settings.DEFAULT, "test");
     TaskId id = world.create(World.task("mine", new Target.Pull()));
 
     assertThat(world.tasks.find(stranger.id(), id)).isEmpty();
@@ -359,13 +352,7 @@ class CreatingTest {
   @Test
   void creating_a_lane_does_not_hide_changes_of_another_node() {
     world.catalog.refresh();
-    other
-        .store
-        .tenants()
-        .put(
-            "elsewhere",
-            new Tenants.Settings(false, false, 1, new AlertSetting.AsInstallation(), null),
-            "test");
+    other.store.tenants().put("elsewhere", Tenants.Settings.DEFAULT, "test");
 
     TaskId id = world.create(World.task("a-new-lane", new Target.Pull()));
 

@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import carillon.model.TaskId;
 import carillon.model.TenantId;
 import carillon.model.target.Target;
-import carillon.model.task.AlertSetting;
 import carillon.model.task.TaskState;
 import carillon.store.catalog.Tenant;
 import carillon.store.catalog.Tenants;
@@ -136,14 +135,7 @@ class RunMatchingTest {
   @Test
   void a_bulk_change_never_crosses_tenants() {
     TaskId mine = create("a", "k", Duration.ofHours(1), "red");
-    Tenant other =
-        world
-            .store
-            .tenants()
-            .put(
-                "other",
-                new Tenants.Settings(false, false, 1, new AlertSetting.AsInstallation(), null),
-                "test");
+    Tenant other = world.store.tenants().put("other", Tenants.Settings.DEFAULT, "test");
 
     assertThat(run(other.id(), filter("a", null, Map.of()))).isZero();
     assertThat(run(other.id(), filter("a", "k", Map.of()))).isZero();
