@@ -9,10 +9,9 @@ import carillon.model.cron.DstRule;
 import carillon.model.schedule.CatchUp;
 import carillon.model.schedule.OverlapRule;
 import carillon.model.schedule.Schedule;
-import carillon.model.target.StatusRules;
-import carillon.model.task.Callbacks;
 import carillon.store.schedules.Schedules;
 import carillon.testkit.SqlUser;
+import carillon.testkit.TestTypeSettings;
 import carillon.testkit.World;
 import java.sql.SQLException;
 import java.time.Duration;
@@ -156,25 +155,7 @@ class TenantLimitsTest {
 
   private static boolean isSaved(World node, String type) {
     try {
-      node.store
-          .types()
-          .put(
-              World.TENANT,
-              type,
-              new Types.Settings(
-                  null,
-                  null,
-                  null,
-                  null,
-                  null,
-                  null,
-                  false,
-                  null,
-                  Callbacks.NONE,
-                  StatusRules.DEFAULT,
-                  null),
-              "test",
-              null);
+      node.store.types().put(World.TENANT, type, TestTypeSettings.DEFAULT, "test", null);
       return true;
     } catch (LimitReached e) {
       return false;

@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import carillon.model.TenantId;
-import carillon.model.target.StatusRules;
 import carillon.model.target.Target;
 import carillon.model.task.AlertRule;
 import carillon.model.task.AlertSetting;
@@ -16,10 +15,10 @@ import carillon.model.task.FailureKind;
 import carillon.model.task.NewTask;
 import carillon.model.task.Outcome;
 import carillon.store.catalog.Tenants;
-import carillon.store.catalog.Types;
 import carillon.store.db.Json;
 import carillon.store.tasks.TaskFilter;
 import carillon.store.tasks.TaskView;
+import carillon.testkit.TestTypeSettings;
 import carillon.testkit.World;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -260,26 +259,7 @@ class AlertsTest {
                 new Tenants.Settings(true, false, 1, new AlertSetting.AsInstallation(), null),
                 "test")
             .id();
-    world
-        .store
-        .types()
-        .put(
-            quiet,
-            "t",
-            new Types.Settings(
-                null,
-                null,
-                null,
-                null,
-                null,
-                null,
-                false,
-                null,
-                Callbacks.NONE,
-                StatusRules.DEFAULT,
-                null),
-            "test",
-            null);
+    world.store.types().put(quiet, "t", TestTypeSettings.DEFAULT, "test", null);
 
     die(quiet, "t", 3, _ -> "404");
 
@@ -308,26 +288,7 @@ class AlertsTest {
                 new Tenants.Settings(true, false, 1, new AlertSetting.Own(RULE), null),
                 "test")
             .id();
-    world
-        .store
-        .types()
-        .put(
-            strict,
-            "t",
-            new Types.Settings(
-                null,
-                null,
-                null,
-                null,
-                null,
-                null,
-                false,
-                null,
-                Callbacks.NONE,
-                StatusRules.DEFAULT,
-                null),
-            "test",
-            null);
+    world.store.types().put(strict, "t", TestTypeSettings.DEFAULT, "test", null);
 
     die(strict, "t", 10, _ -> "404");
 

@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import carillon.model.TaskId;
 import carillon.model.TenantId;
-import carillon.model.target.StatusRules;
 import carillon.model.target.Target;
 import carillon.model.task.AlertSetting;
 import carillon.model.task.Attempted;
@@ -19,11 +18,11 @@ import carillon.model.task.RetryPolicy;
 import carillon.model.task.TaskState;
 import carillon.store.catalog.Tenant;
 import carillon.store.catalog.Tenants;
-import carillon.store.catalog.Types;
 import carillon.store.db.Json;
 import carillon.store.tasks.TaskFilter;
 import carillon.store.tasks.TaskView;
 import carillon.testkit.TestTask;
+import carillon.testkit.TestTypeSettings;
 import carillon.testkit.World;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -89,26 +88,7 @@ class CallbackTasksTest {
   }
 
   private void configure(TenantId tenant, String type, Callbacks callbacks) {
-    world
-        .store
-        .types()
-        .put(
-            tenant,
-            type,
-            new Types.Settings(
-                null,
-                null,
-                null,
-                null,
-                null,
-                null,
-                false,
-                null,
-                callbacks,
-                StatusRules.DEFAULT,
-                null),
-            "test",
-            null);
+    world.store.types().put(tenant, type, TestTypeSettings.withCallbacks(callbacks), "test", null);
   }
 
   /** All callbacks, oldest first. */

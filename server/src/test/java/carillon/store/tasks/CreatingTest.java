@@ -4,10 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import carillon.model.TaskId;
-import carillon.model.target.StatusRules;
 import carillon.model.target.Target;
 import carillon.model.task.AlertSetting;
-import carillon.model.task.Callbacks;
 import carillon.model.task.NewTask;
 import carillon.model.task.RetryPolicy;
 import carillon.model.task.TaskState;
@@ -18,6 +16,7 @@ import carillon.store.catalog.Types;
 import carillon.store.db.StoreException;
 import carillon.testkit.TestSchedule;
 import carillon.testkit.TestTask;
+import carillon.testkit.TestTypeSettings;
 import carillon.testkit.World;
 import java.time.Duration;
 import java.time.Instant;
@@ -283,26 +282,7 @@ class CreatingTest {
 
     assertThat(world.tasks.create(strict.id(), World.task("nobody-knows", null)))
         .isEqualTo(new CreateResult.UnknownType("nobody-knows"));
-    world
-        .store
-        .types()
-        .put(
-            strict.id(),
-            "known",
-            new Types.Settings(
-                null,
-                null,
-                null,
-                null,
-                null,
-                null,
-                false,
-                null,
-                Callbacks.NONE,
-                StatusRules.DEFAULT,
-                null),
-            "test",
-            null);
+    world.store.types().put(strict.id(), "known", TestTypeSettings.DEFAULT, "test", null);
     assertThat(world.tasks.create(strict.id(), World.task("known", null)))
         .isInstanceOf(CreateResult.Created.class);
   }
