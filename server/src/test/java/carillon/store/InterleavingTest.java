@@ -296,19 +296,16 @@ class InterleavingTest {
   record Overlap(Start start, Step first, Step second, boolean commits) {}
 
   static Stream<Overlap> overlaps() {
-    return Stream.of(Start.values())
-        .flatMap(
-            start ->
-                Stream.of(Step.values())
-                    .flatMap(
-                        first ->
-                            Stream.of(Step.values())
-                                .flatMap(
-                                    second ->
-                                        Stream.of(true, false)
-                                            .map(
-                                                commits ->
-                                                    new Overlap(start, first, second, commits)))));
+    List<Overlap> overlaps = new ArrayList<>();
+    for (Start start : Start.values()) {
+      for (Step first : Step.values()) {
+        for (Step second : Step.values()) {
+          overlaps.add(new Overlap(start, first, second, true));
+          overlaps.add(new Overlap(start, first, second, false));
+        }
+      }
+    }
+    return overlaps.stream();
   }
 
   @ParameterizedTest

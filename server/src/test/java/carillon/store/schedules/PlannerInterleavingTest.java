@@ -21,6 +21,7 @@ import java.time.Instant;
 import java.time.LocalDateTime;
 import java.time.ZoneOffset;
 import java.time.temporal.ChronoUnit;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.ExecutionException;
 import java.util.stream.Stream;
@@ -159,14 +160,14 @@ class PlannerInterleavingTest {
   record Pair(Step first, Step second, boolean commits) {}
 
   static Stream<Pair> pairs() {
-    return Stream.of(Step.values())
-        .flatMap(
-            first ->
-                Stream.of(Step.values())
-                    .flatMap(
-                        second ->
-                            Stream.of(true, false)
-                                .map(commits -> new Pair(first, second, commits))));
+    List<Pair> pairs = new ArrayList<>();
+    for (Step first : Step.values()) {
+      for (Step second : Step.values()) {
+        pairs.add(new Pair(first, second, true));
+        pairs.add(new Pair(first, second, false));
+      }
+    }
+    return pairs.stream();
   }
 
   @ParameterizedTest

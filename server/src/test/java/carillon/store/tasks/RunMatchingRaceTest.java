@@ -112,15 +112,14 @@ class RunMatchingRaceTest {
   }
 
   static Stream<Overlap> overlaps() {
-    return Stream.of(Step.values())
-        .flatMap(
-            other ->
-                Stream.of(true, false)
-                    .flatMap(
-                        commits ->
-                            Stream.of(
-                                new Overlap(Step.RUN_MATCHING, other, commits),
-                                new Overlap(other, Step.RUN_MATCHING, commits))));
+    List<Overlap> overlaps = new ArrayList<>();
+    for (Step other : Step.values()) {
+      for (boolean commits : new boolean[] {true, false}) {
+        overlaps.add(new Overlap(Step.RUN_MATCHING, other, commits));
+        overlaps.add(new Overlap(other, Step.RUN_MATCHING, commits));
+      }
+    }
+    return overlaps.stream();
   }
 
   @ParameterizedTest
