@@ -261,11 +261,16 @@ class CombinerTest {
     }
   }
 
+  /**
+   * A batch of 1 and 2 fails, after longer than the timeout, because of an invalid item. Its items
+   * are then written one by one. While 2 is written alone, a new caller is accepted, because the
+   * time of the failed flush does not count.
+   */
   @Test
   void the_flush_timeout_applies_to_each_flush_after_an_invalid_item() throws Exception {
     Flushes flushes = new Flushes();
     Duration flushTimeout = Duration.ofSeconds(1);
-    CompletableFuture<Void> newcomer = new CompletableFuture<>();
+    CompletableFuture<Void> newCaller = new CompletableFuture<>();
     try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
       AtomicReference<Combiner<Integer>> self = new AtomicReference<>();
       Combiner<Integer> combiner =
@@ -273,12 +278,12 @@ class CombinerTest {
               100,
               batch -> {
                 if (batch.size() > 1) {
-                  awaitRejection(self.get());
+                  Awaitility.await().until(self.get()::isRefusing); // the timeout is over
                   throw new StoreException("one of them cannot be written");
                 }
                 if (batch.contains(2)) {
-                  Future<?> _ = threads.submit(() -> complete(newcomer, self.get()));
-                  Awaitility.await().until(() -> self.get().gathered() == 1 || newcomer.isDone());
+                  Future<?> _ = threads.submit(() -> write(3, self.get(), newCaller));
+                  Awaitility.await().until(() -> self.get().gathered() == 1 || newCaller.isDone());
                 }
                 flushes.holdFirst(batch);
               },
@@ -292,17 +297,13 @@ class CombinerTest {
       Awaitility.await().until(() -> combiner.gathered() == 2);
       flushes.release.countDown();
 
-      newcomer.get(10, SECONDS);
+      newCaller.get(10, SECONDS);
     }
   }
 
-  private static void awaitRejection(Combiner<Integer> combiner) {
-    Awaitility.await().until(combiner::isRefusing);
-  }
-
-  private static void complete(CompletableFuture<Void> result, Combiner<Integer> combiner) {
+  private static void write(int item, Combiner<Integer> combiner, CompletableFuture<Void> result) {
     try {
-      combiner.write(3);
+      combiner.write(item);
       result.complete(null);
     } catch (StoreException e) {
       result.completeExceptionally(e);
