@@ -126,7 +126,7 @@ class SharedPartitionsTest {
   }
 
   @Test
-  void no_way_to_create_tasks_adds_a_partition_for_a_day_far_ahead() throws Exception {
+  void creating_tasks_far_ahead_adds_no_partition_per_day() throws Exception {
     world.partitions.ensure(Partition.of(world.clock.instant()));
     DayRange.quarters(world.clock.instant()).forEach(world.partitions::ensure); // like the janitor
     int before = partitions();

@@ -205,7 +205,7 @@ class FirePlanTest {
   }
 
   @Test
-  void huge_ranges_are_planned_in_batches_that_still_treat_missed_times_as_missed() {
+  void missed_times_stay_missed_when_a_huge_range_is_planned_in_batches() {
     Timetable seconds = TestTimetable.every(NOON, Duration.ofSeconds(1));
     Schedule schedule = schedule(OverlapRule.ALLOW, LAST);
     Instant now = at(100_000);

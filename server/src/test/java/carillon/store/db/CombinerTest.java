@@ -175,7 +175,7 @@ class CombinerTest {
   }
 
   @Test
-  void racing_callers_have_every_item_written_once_or_rejected() throws Exception {
+  void every_item_of_racing_callers_is_written_once_or_rejected() throws Exception {
     int callers = 64;
     int perCaller = 500;
     Set<Integer> written = ConcurrentHashMap.newKeySet();
