@@ -23,7 +23,7 @@ public final class QueryPlans {
 
   private QueryPlans() {}
 
-  /** The plan that serves any arguments. */
+  /** The generic plan, which does not depend on the arguments. */
   public static String genericPlan(World world, String sql) {
     Matcher placeholders = Pattern.compile("\\?").matcher(sql);
     StringBuilder numbered = new StringBuilder();

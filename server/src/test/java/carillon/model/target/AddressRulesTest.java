@@ -209,7 +209,7 @@ class AddressRulesTest {
         .noneMatch(address -> rules.allows(InetAddress.ofLiteral(address)));
   }
 
-  /** From the clouds' documentation, with every form that embeds an IPv4 address. */
+  /** Documented addresses of cloud providers, in every form that embeds an IPv4 address. */
   @ParameterizedTest
   @CsvSource(
       delimiter = '|',

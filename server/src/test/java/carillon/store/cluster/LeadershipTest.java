@@ -33,7 +33,7 @@ class LeadershipTest {
       INSERT INTO written (term) VALUES (?)
       """;
 
-  /** Has the effect of a renewal in time. */
+  /** Extends the lease like a renewal before it lapses. */
   private static final String RENEW =
       """
       /* LeadershipTest.renew */

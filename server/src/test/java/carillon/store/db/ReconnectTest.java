@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** A pool survives that its server stops, starts again, or becomes a standby. */
+/** A pool recovers after its server restarts or becomes read-only. */
 @Tag("slow")
 class ReconnectTest {
 

@@ -228,7 +228,7 @@ class RedrivesTest {
         nodes.add(
             () -> {
               while (node.store.redrives().step(open(redrive)).isPresent()) {
-                // Until it is over.
+                // Run every step.
               }
               return true;
             });
