@@ -3,13 +3,13 @@ package carillon.chaos.history;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One thing that happened, as the harness saw it.
+ * One event of a run, as the harness observed it.
  *
- * @param seq its place in the one order of a run, from 1
- * @param t nanoseconds since the start of the run, by a clock that never jumps
- * @param wall microseconds since 1970, by the clock that the database reads too
- * @param op the operation that it belongs to; null for what is only seen
- * @param what as {@code submit}, {@code recv-start}, {@code fault-start}
+ * @param seq position in the total order of the run, from 1
+ * @param t nanoseconds since the start of the run, from a monotonic clock
+ * @param wall microseconds since 1970, from the clock that the database reads too
+ * @param op the operation that the event belongs to; null for an observation
+ * @param what such as {@code submit}, {@code recv-start} or {@code fault-start}
  */
 public record Event(
     long seq, long t, long wall, @Nullable Long op, Kind kind, String what, Fields fields) {
@@ -34,7 +34,7 @@ public record Event(
     return fields.number(name);
   }
 
-  /** One line of a history. */
+  /** One line of {@code history.jsonl}. */
   public String line() {
     return Fields.of("seq", seq)
         .and("t", t)

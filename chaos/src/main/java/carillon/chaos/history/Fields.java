@@ -13,7 +13,7 @@ import tools.jackson.databind.json.JsonMapper;
 import tools.jackson.databind.node.ArrayNode;
 import tools.jackson.databind.node.ObjectNode;
 
-/** Named values of an event or a row, with accessors that say what is missing. */
+/** Named values of an event or a row. Accessors name the field that is missing. */
 public final class Fields {
 
   static final JsonMapper JSON = JsonMapper.builder().build();
@@ -37,8 +37,8 @@ public final class Fields {
   }
 
   /**
-   * These and one more, or another value of one. Text, numbers, truth values, instants (as
-   * microseconds), fields and lists of these; null leaves the name out.
+   * Adds a field, or replaces its value. The value may be text, a number, a boolean, an instant
+   * (stored as microseconds), fields, or a list of these. Null removes the field.
    */
   public Fields and(String name, @Nullable Object value) {
     ObjectNode more = values.deepCopy();
@@ -68,7 +68,7 @@ public final class Fields {
       case Instant instant -> JSON.getNodeFactory().numberNode(micros(instant));
       case Collection<?> many -> {
         ArrayNode array = JSON.createArrayNode();
-        many.forEach(one -> array.add(node(one)));
+        many.forEach(element -> array.add(node(element)));
         yield array;
       }
       default -> JSON.valueToTree(value);
@@ -95,8 +95,8 @@ public final class Fields {
     return Long.parseLong(need(name));
   }
 
-  public long number(String name, long otherwise) {
-    return has(name) ? number(name) : otherwise;
+  public long number(String name, long fallback) {
+    return has(name) ? number(name) : fallback;
   }
 
   public boolean is(String name) {
@@ -104,8 +104,8 @@ public final class Fields {
   }
 
   /**
-   * An instant in microseconds since 1970, given as such or as text with an offset, as PostgreSQL
-   * writes it into JSON; null if there is none.
+   * Returns an instant in microseconds since 1970, or null if the field is missing. The field is a
+   * number of microseconds, or text with an offset as PostgreSQL writes it into JSON.
    */
   public @Nullable Long micros(String name) {
     if (!has(name)) {
@@ -137,12 +137,12 @@ public final class Fields {
   public List<Fields> list(String name) {
     List<Fields> all = new ArrayList<>();
     if (has(name)) {
-      values.get(name).forEach(one -> all.add(new Fields((ObjectNode) one)));
+      values.get(name).forEach(element -> all.add(new Fields((ObjectNode) element)));
     }
     return all;
   }
 
-  /** Whether the text stands anywhere in the values. */
+  /** Whether the text occurs anywhere in the values. */
   public boolean mentions(String text) {
     return toString().contains(text);
   }
@@ -157,7 +157,7 @@ public final class Fields {
     return values.hashCode();
   }
 
-  /** As JSON, on one line. */
+  /** JSON on one line. */
   @Override
   public String toString() {
     return values.toString();

@@ -11,11 +11,11 @@ import java.util.TreeMap;
 import java.util.stream.Stream;
 
 /**
- * All that is known of a run.
+ * Everything that is known about a run.
  *
- * @param events in their order
+ * @param events in order
  * @param rows of the database at the end
- * @param logs what each node printed, by its label
+ * @param logs the output of the nodes, by file name
  */
 public record History(List<Event> events, Map<Table, List<Row>> rows, Map<String, Path> logs) {
 
@@ -29,21 +29,21 @@ public record History(List<Event> events, Map<Table, List<Row>> rows, Map<String
     return new History(List.copyOf(events), byTable, Map.of());
   }
 
-  /** Reads a run's directory. A last line that was cut off by a crash is left out. */
+  /** Reads the directory of a run. A last line that a crash truncated is ignored. */
   public static History read(Path directory) throws IOException {
     List<Event> events = new ArrayList<>();
-    for (String line : whole(directory.resolve(EVENTS))) {
+    for (String line : completeLines(directory.resolve(EVENTS))) {
       events.add(Event.read(line));
     }
     List<Row> rows = new ArrayList<>();
-    for (String line : whole(directory.resolve(DATABASE))) {
+    for (String line : completeLines(directory.resolve(DATABASE))) {
       rows.add(Row.read(line));
     }
     History history = of(events, rows);
     return new History(history.events, history.rows, logs(directory.resolve(LOGS)));
   }
 
-  private static List<String> whole(Path file) throws IOException {
+  private static List<String> completeLines(Path file) throws IOException {
     if (!Files.exists(file)) {
       return List.of();
     }

@@ -3,8 +3,8 @@ package carillon.chaos.history;
 import java.util.Locale;
 
 /**
- * What an event says of its operation: it began, it happened, it did certainly not happen, or
- * nobody knows; or that there is no operation, only something seen.
+ * What an event says about its operation: it started, it succeeded, it definitely did not happen,
+ * or its outcome is unknown. {@code EVENT} is an observation without an operation.
  */
 public enum Kind {
   INVOKE,

@@ -11,7 +11,7 @@ import java.time.temporal.ChronoUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Writes a history while it happens: one line for each event, flushed, in one order for all
+ * Writes a history during the run: one line per event, flushed at once, in one order for all
  * threads.
  */
 public final class Recorder implements AutoCloseable {
@@ -27,7 +27,7 @@ public final class Recorder implements AutoCloseable {
     this.clock = clock;
   }
 
-  /** Notes that an operation begins; returns its number, for how it ends. */
+  /** Records the start of an operation and returns its number, which its end must name. */
   public long invoke(String what, Fields fields) {
     synchronized (this) {
       long op = ++lastOp;
@@ -40,17 +40,17 @@ public final class Recorder implements AutoCloseable {
     return write(op, Kind.OK, what, fields);
   }
 
-  /** Of what has certainly not happened. */
+  /** Records that the operation definitely did not happen. */
   public Event fail(long op, String what, Fields fields) {
     return write(op, Kind.FAIL, what, fields);
   }
 
-  /** Of what may have happened, or may happen yet. */
+  /** Records that the operation may have happened, or may still happen. */
   public Event info(long op, String what, Fields fields) {
     return write(op, Kind.INFO, what, fields);
   }
 
-  /** By the clock of the events. */
+  /** The current time, by the clock of the events. */
   public Instant now() {
     return clock.instant();
   }

@@ -2,7 +2,7 @@ package carillon.chaos.history;
 
 import org.jspecify.annotations.Nullable;
 
-/** One row of what was read from the database at the end. */
+/** One row that was read from the database at the end of a run. */
 public record Row(Table table, Fields fields) {
 
   public @Nullable String text(String name) {

@@ -10,7 +10,7 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.Locale;
 
-/** What is read from the database when all is quiet. */
+/** A table that is read from the database at the end of a run. */
 public enum Table {
   TENANT("SELECT id, name FROM carillon.tenant"),
 
@@ -83,7 +83,7 @@ public enum Table {
     return valueOf(written.toUpperCase(Locale.ROOT));
   }
 
-  /** Writes all of it to a file, of one moment; times as text, as PostgreSQL writes them. */
+  /** Writes all tables to a file, from one snapshot. Times are text as PostgreSQL writes them. */
   public static void dump(Connection connection, Path file) throws SQLException, IOException {
     connection.setAutoCommit(false);
     connection.setTransactionIsolation(Connection.TRANSACTION_REPEATABLE_READ);

@@ -5,9 +5,9 @@ import java.sql.SQLException;
 import java.sql.Statement;
 
 /**
- * Writes down inside the database, by triggers, what the program changes: who held a task when it
- * was written and until when, which term led, where a schedule's cursor stood, when a node began
- * with a suspect. The program knows nothing of it. Installed once, after the migrations.
+ * Triggers that record inside the database what the program changes: who held a task when it was
+ * written and until when, which term led, where the cursor of a schedule was, when a node started a
+ * suspect. The program does not know about them. Installed once, after the migrations.
  */
 public final class Witness {
 
@@ -25,8 +25,8 @@ public final class Witness {
           pool          text NOT NULL DEFAULT current_setting('application_name'),
           tenant        int NOT NULL,
           task          uuid NOT NULL,
-          from_state    text, -- NULL: it was made
-          to_state      text, -- NULL: it was removed
+          from_state    text, -- NULL: inserted
+          to_state      text, -- NULL: deleted
           from_version  int,
           to_version    int,
           from_attempt  int,
@@ -35,9 +35,9 @@ public final class Witness {
           to_fence      int,
           from_claim    uuid,
           to_claim      uuid,
-          holder        text, -- who had it
-          held_until    timestamptz, -- the holder's lease, as it stood then
-          ready_at      timestamptz, -- from when on it could be claimed
+          holder        text, -- leased_by before the change
+          held_until    timestamptz, -- end of the holder's lease at that time
+          ready_at      timestamptz, -- could be claimed from then on
           cancel        boolean
       );
       CREATE TABLE chaos.leader_log (
@@ -53,14 +53,14 @@ public final class Witness {
       CREATE TABLE chaos.shard_log (
           seq       bigint GENERATED ALWAYS AS IDENTITY,
           at        timestamptz NOT NULL DEFAULT clock_timestamp(),
-          session   text NOT NULL DEFAULT session_user, -- each node has its own role, named as its label
+          session   text NOT NULL DEFAULT session_user, -- each node logs in with a role named as its label
           shard     int,
           from_node text,
           from_term bigint,
           node      text,
           term      bigint,
-          in_force  bigint, -- the term
-          leader    text -- whose it is
+          in_force  bigint, -- the current term
+          leader    text -- of the current term
       );
       CREATE TABLE chaos.cursor_log (
           seq         bigint GENERATED ALWAYS AS IDENTITY,
@@ -82,7 +82,7 @@ public final class Witness {
       );
       """;
 
-  /* Triggers on the partitioned parent: PostgreSQL gives them to every partition, also to later ones. */
+  /* PostgreSQL applies triggers of the partitioned parent to every partition, including later ones. */
   private static final String TRIGGERS =
       """
       /* Witness.install */
@@ -156,7 +156,7 @@ public final class Witness {
           FOR EACH ROW WHEN (OLD.suspects <> NEW.suspects) EXECUTE FUNCTION chaos.mark_seen();
       """;
 
-  /** The triggers run with the program's rights. */
+  /** The triggers run with the program's privileges. */
   private static final String RIGHTS =
       """
       /* Witness.install */

@@ -22,7 +22,7 @@ class HistoryTest {
   @TempDir Path directory;
 
   @Test
-  void what_is_recorded_reads_back() throws IOException {
+  void recorded_events_read_back_unchanged() throws IOException {
     Event event;
     try (Recorder recorder = recorder()) {
       long op = recorder.invoke("submit", Fields.of("tenant", "a").and("n", 7));
@@ -41,7 +41,7 @@ class HistoryTest {
   }
 
   @Test
-  void many_threads_make_one_order() throws IOException, InterruptedException {
+  void events_of_many_threads_have_one_order() throws IOException, InterruptedException {
     try (Recorder recorder = recorder()) {
       List<Thread> threads = new ArrayList<>();
       for (int i = 0; i < 8; i++) {
@@ -66,7 +66,7 @@ class HistoryTest {
   }
 
   @Test
-  void a_line_that_a_crash_cut_off_is_left_out() throws IOException {
+  void a_truncated_last_line_is_ignored() throws IOException {
     try (Recorder recorder = recorder()) {
       recorder.event("seen", Fields.none());
     }
@@ -77,7 +77,7 @@ class HistoryTest {
   }
 
   @Test
-  void times_read_as_microseconds_however_they_are_written() {
+  void numbers_and_text_read_as_microseconds() {
     Fields fields =
         Fields.read(
             """
@@ -91,7 +91,7 @@ class HistoryTest {
   }
 
   @Test
-  void a_field_that_is_needed_and_missing_is_named() {
+  void an_error_names_the_missing_field() {
     assertThatThrownBy(() -> Fields.of("a", 1).need("b"))
         .isInstanceOf(IllegalStateException.class)
         .hasMessage("no b in {\"a\":1}");
