@@ -84,7 +84,7 @@ public final class Run {
         recorder.event("options", options(load));
         phase(recorder, "warm");
         Thread.sleep(scenario.warm());
-        vitals.note("warm");
+        vitals.recordResources("warm");
         course.run(cluster, load);
         end(recorder, cluster, load, vitals);
       }
@@ -113,8 +113,8 @@ public final class Run {
     }
     return Fields.of("seed", scenario.seed())
         .and("leaseMs", scenario.cluster().lease().toMillis())
-        .and("timeoutMs", Load.TIMEOUT.toMillis())
-        .and("retryMs", Load.RETRY.toMillis())
+        .and("timeoutMs", Load.ATTEMPT_TIMEOUT.toMillis())
+        .and("retryMs", Load.RETRY_DELAY.toMillis())
         .and("drainSeconds", scenario.drain().toSeconds())
         .and("nodes", scenario.cluster().nodes())
         .and("serverOptions", scenario.cluster().options())
@@ -175,8 +175,8 @@ public final class Run {
       recorder.event("not-drained", Fields.of("tasks", left.get()));
     }
     phase(recorder, "check");
-    vitals.note("check");
-    vitals.sum();
+    vitals.recordResources("check");
+    vitals.recordMetrics();
     load.close();
     cluster.stop();
     deadlocks(recorder);

@@ -1,21 +1,21 @@
 package carillon.chaos.load;
 
-/** What the receiver does with a delivery; which one is decided by the task's number. */
+/** What the receiver does with a delivery. The task's number determines it. */
 enum Behaviour {
   OK(56),
-  /** Answers well after a while. */
+  /** Accepts after a delay. */
   SLOW(14),
   /** Fails the first attempt. */
   FAILS_ONCE(9),
   /** Fails every attempt. */
   FAILS(5),
-  /** Asks, at the first attempt, to come back a second later. */
+  /** Answers the first attempt with 429 and a Retry-After of one second. */
   LATER(5),
-  /** Does it, and ends the connection before it says so, at the first attempt. */
+  /** Accepts the first attempt, but resets the connection instead of responding. */
   RESET(5),
-  /** Says nothing at all, at the first attempt. */
+  /** Never responds to the first attempt. */
   SILENT(3),
-  /** Answers well, byte by byte. */
+  /** Accepts, and sends the response byte by byte. */
   TRICKLE(3);
 
   private static final int ALL = 100;
@@ -26,7 +26,7 @@ enum Behaviour {
     this.percent = percent;
   }
 
-  /** Of the task with this number. */
+  /** The behaviour for the task with this number. */
   static Behaviour of(Streams streams, long n) {
     long draw = Long.remainderUnsigned(streams.at("receiver", n), ALL);
     for (Behaviour behaviour : values()) {

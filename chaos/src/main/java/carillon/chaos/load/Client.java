@@ -19,20 +19,21 @@ import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.JsonNode;
 
 /**
- * A program of one tenant that submits tasks and changes its mind about some. When it does not know
- * whether a submit took effect it asks again with the same key, on any node, until it does.
+ * A program of one tenant that submits tasks and sometimes cancels, reads or redrives them. When
+ * the outcome of a submit is unknown, it repeats the request with the same key, on any node,
+ * until it knows.
  */
 final class Client {
 
-  private static final int NUMBERS = 1_000_000; // of tasks, for each client
-  private static final String NAMED = "name"; // not the receiver: the listener at the name answers
-  private static final int REMEMBERED = 200;
-  private static final int TRIES = 120;
-  private static final long AGAIN_MILLIS = 250;
+  private static final int NUMBERS_PER_CLIENT = 1_000_000; // range of task numbers
+  private static final String NAMED = "name"; // answered by a listener other than the receiver
+  private static final int MAX_RECENT = 200;
+  private static final int MAX_TRIES = 120;
+  private static final long RETRY_MILLIS = 250;
 
   /**
-   * One submit in this many has its response dropped, as by a client that timed out. The faults
-   * alone lose too few responses to judge idempotency keys by.
+   * The client drops the response of one submit in this many, as if it had timed out. Faults alone
+   * lose too few responses to test idempotency keys.
    */
   private static final int DROPPED_RESPONSES = 60;
 
@@ -50,7 +51,7 @@ final class Client {
   /** A task that is known to exist. */
   private record Submitted(String id, boolean dies, Instant at) {}
 
-  /** A submit as it is repeated: the same key, the same bytes. */
+  /** A submit that can be repeated with the same key and the same bytes. */
   private record Submit(Fields fields, String body, String key, boolean dies) {}
 
   Client(Load load, int index, Tenant tenant) {
@@ -59,7 +60,7 @@ final class Client {
     this.tenant = tenant;
     this.random = load.streams().of("client-" + index);
     this.nodes = new Balancer(load.cluster(), random.split());
-    this.firstNumber = (long) (index + 1) * NUMBERS;
+    this.firstNumber = (long) (index + 1) * NUMBERS_PER_CLIENT;
     this.intervalNanos = (long) (1e9 * load.profile().clients() / load.profile().rate());
   }
 
@@ -98,20 +99,20 @@ final class Client {
       case SUBMIT_KEPT -> submit(Tenants.KEPT, "discard");
       case SUBMIT_NAMED -> submitNamed();
       case CANCEL -> {
-        Submitted task = any(recent);
+        Submitted task = anyOf(recent);
         if (task != null) {
           change("cancel", task.id());
         }
       }
       case CANCEL_RUNNING -> cancelRunning();
       case GET -> {
-        Submitted task = any(recent);
+        Submitted task = anyOf(recent);
         if (task != null) {
           get(task.id());
         }
       }
       case FOREIGN_GET -> {
-        Submitted task = any(recent);
+        Submitted task = anyOf(recent);
         if (task != null) {
           foreignGet(task.id());
         }
@@ -121,7 +122,8 @@ final class Client {
   }
 
   /**
-   * Sends tasks where none may go: by a name that changes, by one that does not, by the address.
+   * Sends a task towards the forbidden address: by a name that changes, by a name with only that
+   * address, or by the address itself.
    */
   private void submitNamed() throws InterruptedException {
     int draw = random.nextInt(10);
@@ -145,26 +147,26 @@ final class Client {
     }
   }
 
-  private <T> @Nullable T any(Deque<T> all) {
+  private <T> @Nullable T anyOf(Deque<T> all) {
     List<T> list = new ArrayList<>(all);
     return list.isEmpty() ? null : list.get(random.nextInt(list.size()));
   }
 
   private void submit(String type, String target) throws InterruptedException {
-    Submit submit = draft(type, target);
-    for (int i = 0; i < TRIES; i++) {
+    Submit submit = newSubmit(type, target);
+    for (int i = 0; i < MAX_TRIES; i++) {
       Node node = nodes.next();
       if (submit(submit, node, i > 0)) {
         break;
       }
-      Thread.sleep(AGAIN_MILLIS + random.nextInt(100));
+      Thread.sleep(RETRY_MILLIS + random.nextInt(100));
     }
     if (random.nextInt(100) == 0) {
-      submit(submit, nodes.next(), true); // for no reason but to see what happens
+      submit(submit, nodes.next(), true); // repeated although its outcome is known
     }
   }
 
-  private Submit draft(String type, String target) {
+  private Submit newSubmit(String type, String target) {
     long n = firstNumber + submits++;
     Behaviour behaviour = Behaviour.of(load.streams(), n);
     boolean dies = target.equals("http") && behaviour == Behaviour.FAILS;
@@ -200,15 +202,15 @@ final class Client {
     return new Submit(fields, body.append('}').toString(), key, dies);
   }
 
-  /** Whether it is known what became of it. */
-  private boolean submit(Submit submit, @Nullable Node node, boolean again)
+  /** Returns whether the outcome is known. */
+  private boolean submit(Submit submit, @Nullable Node node, boolean isRepeat)
       throws InterruptedException {
     Fields fields = submit.fields().and("node", labelOf(node));
-    long op = recorder.invoke("submit", again ? fields.and("again", true) : fields);
+    long op = recorder.invoke("submit", isRepeat ? fields.and("again", true) : fields);
     Reply reply =
         nodes.call(
             node, Api.Call.post("/v1/tasks", tenant.key(), submit.body()).once(submit.key()));
-    if (!again && random.nextInt(DROPPED_RESPONSES) == 0) {
+    if (!isRepeat && random.nextInt(DROPPED_RESPONSES) == 0) {
       reply = new Reply.Lost("the client dropped the response");
     }
     if (reply instanceof Reply.Answered answered && answered.status() / 100 == 2) {
@@ -223,19 +225,19 @@ final class Client {
 
   private void remember(Submitted task) {
     recent.addLast(task);
-    if (recent.size() > REMEMBERED) {
+    if (recent.size() > MAX_RECENT) {
       recent.removeFirst();
     }
   }
 
-  /** Refused for good: asking again would be refused again. */
+  /** Whether the submit was rejected permanently, so that a repetition would be rejected too. */
   private static boolean isRefused(Reply reply) {
     return reply instanceof Reply.Answered answered
         && answered.status() != 409
         && answered.status() != 429;
   }
 
-  /** Notes what is no success; returns whether it certainly did not happen. */
+  /** Records a call without a success; returns whether it definitely had no effect. */
   private boolean end(long op, String what, Reply reply) {
     return switch (reply) {
       case Reply.Answered answered when answered.status() / 100 == 4 -> {
@@ -275,7 +277,7 @@ final class Client {
     }
   }
 
-  /** Of one that had the time to die. */
+  /** Redrives a task that has had enough time to become dead. */
   private void redrive() throws InterruptedException {
     Instant before = clock.instant().minusSeconds(3);
     for (Submitted task : recent) {
@@ -289,7 +291,7 @@ final class Client {
 
   private void change(String what, String id) throws InterruptedException {
     Node node = nodes.next();
-    long op = recorder.invoke(what, of(id, node));
+    long op = recorder.invoke(what, fieldsOf(id, node));
     Reply reply =
         nodes.call(node, Api.Call.post("/v1/tasks/" + id + "/" + what, tenant.key(), null));
     if (reply instanceof Reply.Answered answered && answered.status() / 100 == 2) {
@@ -311,7 +313,7 @@ final class Client {
 
   private void get(String id) throws InterruptedException {
     Node node = nodes.next();
-    long op = recorder.invoke("get", of(id, node));
+    long op = recorder.invoke("get", fieldsOf(id, node));
     Reply reply = nodes.call(node, Api.Call.get("/v1/tasks/" + id, tenant.key()));
     if (reply instanceof Reply.Answered answered && answered.status() == 200) {
       Fields fields =
@@ -330,10 +332,10 @@ final class Client {
     if (others.isEmpty()) {
       return;
     }
-    Tenant stranger = others.get(random.nextInt(others.size()));
+    Tenant other = others.get(random.nextInt(others.size()));
     Node node = nodes.next();
-    long op = recorder.invoke("foreign-get", of(id, node).and("tenant", stranger.name()));
-    Reply reply = nodes.call(node, Api.Call.get("/v1/tasks/" + id, stranger.key()));
+    long op = recorder.invoke("foreign-get", fieldsOf(id, node).and("tenant", other.name()));
+    Reply reply = nodes.call(node, Api.Call.get("/v1/tasks/" + id, other.key()));
     if (reply instanceof Reply.Answered answered && answered.status() < 500) {
       Fields fields = Fields.of("status", answered.status());
       recorder.ok(
@@ -350,7 +352,7 @@ final class Client {
         .anyMatch(other -> !other.equals(tenant) && answered.text().contains(other.marker()));
   }
 
-  private Fields of(String id, @Nullable Node node) {
+  private Fields fieldsOf(String id, @Nullable Node node) {
     return Fields.of("tenant", tenant.name()).and("id", id).and("node", labelOf(node));
   }
 

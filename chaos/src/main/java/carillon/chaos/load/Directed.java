@@ -12,10 +12,13 @@ import java.time.InstantSource;
 import java.util.List;
 import tools.jackson.databind.JsonNode;
 
-/** Single calls of one tenant on one node, each written down, for scenarios that need an order. */
+/**
+ * A client and worker of one tenant that makes single, recorded calls, for scenarios that need a
+ * fixed order.
+ */
 public final class Directed {
 
-  private static final int NUMBERS = 900_000_000; // beyond those of clients
+  private static final int FIRST_NUMBER = 900_000_000; // above the numbers of clients
 
   private final Cluster cluster;
   private final Recorder recorder;
@@ -23,7 +26,7 @@ public final class Directed {
   private final InstantSource clock = InstantSource.system();
   private int submits;
 
-  /** A task as a worker has it. */
+  /** A task that a worker holds. */
   public record Held(String id, String token, long fence) {}
 
   public Directed(Cluster cluster, Tenant tenant) {
@@ -39,11 +42,11 @@ public final class Directed {
   /**
    * Creates a task and returns its id.
    *
-   * @param more of the task's fields, as JSON
+   * @param more further fields of the task, as JSON
    */
   public String submit(String type, String target, String more)
       throws IOException, InterruptedException {
-    int n = NUMBERS + submits++;
+    int n = FIRST_NUMBER + submits++;
     String payload = "{\"marker\":\"%s\",\"n\":%d}".formatted(tenant.marker(), n);
     long op =
         recorder.invoke(
@@ -64,7 +67,7 @@ public final class Directed {
     return id;
   }
 
-  /** The one task that a worker gets. */
+  /** Claims one task for a worker. */
   public Held claim(String type, String worker, String lease)
       throws IOException, InterruptedException {
     long op =
@@ -93,7 +96,7 @@ public final class Directed {
     return held;
   }
 
-  /** Returns what became of it: accepted, or stale. */
+  /** Reports an outcome and returns the result: accepted or stale. */
   public String report(Held held, String outcome) throws IOException, InterruptedException {
     long op =
         recorder.invoke(
@@ -111,7 +114,7 @@ public final class Directed {
     return result;
   }
 
-  /** Unlike the others this may fail: the node may be dying. */
+  /** Cancels a task. Unlike the other calls this one may fail, because the node may be crashing. */
   public void cancel(String id) throws InterruptedException {
     Node node = cluster.nodes().getFirst();
     URI url = node.url();

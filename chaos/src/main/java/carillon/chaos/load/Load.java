@@ -13,24 +13,27 @@ import java.util.Map;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicLongArray;
 
-/** Everybody who uses the cluster while it is broken: clients, workers that pull, schedules. */
+/** The traffic on the cluster during a run: clients, pull workers and schedules. */
 public final class Load implements AutoCloseable {
 
-  /** Of an attempt. */
-  public static final Duration TIMEOUT = Duration.ofSeconds(2);
+  /** Timeout of an attempt. */
+  public static final Duration ATTEMPT_TIMEOUT = Duration.ofSeconds(2);
 
-  /** Enough for bad receivers and for nodes that die under it; poison is another matter. */
+  /** Enough for failing receivers and crashing nodes; poison tasks die earlier. */
   public static final int MAX_ATTEMPTS = 8;
 
-  /** Of tasks to names that may mean a forbidden address: half of the flipping ones are refused. */
+  /**
+   * Attempts of tasks to names that may resolve to the forbidden address. About half of those to
+   * the changing name are refused.
+   */
   static final int NAMED_ATTEMPTS = 2;
 
-  public static final Duration RETRY = Duration.ofMillis(400);
+  public static final Duration RETRY_DELAY = Duration.ofMillis(400);
 
-  /** How long to wait for a client or a worker to stop. */
-  private static final Duration PATIENCE = Duration.ofSeconds(40);
+  /** How long to wait for a client or worker to stop. */
+  private static final Duration STOP_TIMEOUT = Duration.ofSeconds(40);
 
-  /** What a client does next. */
+  /** An action of a client. */
   public enum Action {
     SUBMIT_WEB,
     SUBMIT_PULLED,
@@ -44,12 +47,12 @@ public final class Load implements AutoCloseable {
   }
 
   /**
-   * How much of what.
+   * The composition of the load.
    *
-   * @param rate actions of all clients together, a second
-   * @param weights how often each action is chosen
-   * @param workers that pull, for each tenant
-   * @param schedules of all tenants together
+   * @param rate actions per second, of all clients together
+   * @param weights relative frequencies of the actions
+   * @param workers pull workers per tenant
+   * @param schedules schedules of all tenants together
    */
   public record Profile(
       int tenants,
@@ -91,7 +94,7 @@ public final class Load implements AutoCloseable {
   private final List<Thread> clients = new ArrayList<>();
   private final List<Thread> workers = new ArrayList<>();
   private final AtomicLong acknowledged = new AtomicLong();
-  private final AtomicLongArray bySecond = new AtomicLongArray(3600);
+  private final AtomicLongArray perTenth = new AtomicLongArray(3600);
   private final long start = System.nanoTime();
   private volatile boolean submitting = true;
   private volatile boolean working = true;
@@ -111,12 +114,14 @@ public final class Load implements AutoCloseable {
     this.profile = profile;
   }
 
-  /** Sets up what the load needs, while all is well, and starts it. */
+  /**
+   * Creates tenants, types and schedules while nothing is broken, and starts clients and workers.
+   */
   public static Load start(
       Cluster cluster, Receiver receiver, FlippingName name, Streams streams, Profile profile)
       throws IOException, InterruptedException {
     List<Tenant> tenants =
-        Tenants.make(cluster, receiver, name, profile.tenants(), streams.of("tenants"));
+        Tenants.create(cluster, receiver, name, profile.tenants(), streams.of("tenants"));
     Load load = new Load(cluster, receiver, name, tenants, streams, profile);
     new Schedules(cluster, tenants).put(profile.schedules(), streams.of("schedules"));
     for (int i = 0; i < profile.clients(); i++) {
@@ -132,7 +137,7 @@ public final class Load implements AutoCloseable {
 
   public static String retry(int maxAttempts) {
     return "{\"maxAttempts\": %d, \"backoff\": \"fixed\", \"base\": \"%dms\", \"max\": \"%dms\","
-            .formatted(maxAttempts, RETRY.toMillis(), RETRY.toMillis())
+            .formatted(maxAttempts, RETRY_DELAY.toMillis(), RETRY_DELAY.toMillis())
         + " \"jitter\": \"none\"}";
   }
 
@@ -174,7 +179,7 @@ public final class Load implements AutoCloseable {
 
   void acknowledge() {
     acknowledged.incrementAndGet();
-    bySecond.incrementAndGet(tenth(0) % bySecond.length());
+    perTenth.incrementAndGet(tenth(0) % perTenth.length());
   }
 
   private int tenth(int before) {
@@ -185,30 +190,30 @@ public final class Load implements AutoCloseable {
     return acknowledged.get();
   }
 
-  /** Submits that were acknowledged within the last second or a bit less. */
+  /** Submits that were acknowledged within about the last second. */
   public long acknowledgedLately() {
     long sum = 0;
     for (int i = 0; i < 10 && tenth(i) >= 0; i++) {
-      sum += bySecond.get(tenth(i) % bySecond.length());
+      sum += perTenth.get(tenth(i) % perTenth.length());
     }
     return sum;
   }
 
-  /** No new tasks from now on; returns when every client knows what became of its last one. */
+  /** Stops new submits, and returns when every client knows the outcome of its last one. */
   public void stopSubmitting() throws InterruptedException {
     submitting = false;
     for (Thread client : clients) {
-      if (!client.join(PATIENCE)) {
+      if (!client.join(STOP_TIMEOUT)) {
         recorder()
             .event(
                 "harness",
                 Fields.of("thread", client.getName())
-                    .and("error", "does not know its last answer"));
+                    .and("error", "the outcome of its last submit is still unknown"));
       }
     }
   }
 
-  /** Ends the workers too; nobody writes anything down afterwards. */
+  /** Stops the workers too; nothing is recorded afterwards. */
   @Override
   public void close() {
     submitting = false;
@@ -217,10 +222,10 @@ public final class Load implements AutoCloseable {
     workers.forEach(Thread::interrupt);
     try {
       for (Thread client : clients) {
-        client.join(PATIENCE);
+        client.join(STOP_TIMEOUT);
       }
       for (Thread worker : workers) {
-        worker.join(PATIENCE);
+        worker.join(STOP_TIMEOUT);
       }
     } catch (InterruptedException _) {
       Thread.currentThread().interrupt();

@@ -6,7 +6,7 @@ import java.security.NoSuchAlgorithmException;
 import java.util.HexFormat;
 import java.util.SplittableRandom;
 
-/** What tasks carry: whose it is, which one it is, and something to compare. */
+/** Payloads of tasks: the tenant's marker, the number of the task, and some text to compare. */
 final class Payload {
 
   private Payload() {}

@@ -21,15 +21,16 @@ import java.util.concurrent.CountDownLatch;
  */
 public final class PoisonTarget implements AutoCloseable {
 
-  /** Ends the trial of a program that never finds the poison. */
+  /** Bounds the trial of a program that never detects the poison task. */
   public static final int MAX_KILLS = 5;
 
   private static final String POISON = "/poison";
   private static final long TASK_MILLIS = 200;
 
   /**
-   * How long a poison waits before it kills. Tasks that start together arrive within this time, and
-   * none of them is answered any more: the kill must hit all that the node ran with the poison.
+   * How long a poison task waits before it kills its node. Tasks that start together arrive within
+   * this time, and none of them gets a response any more: the kill must hit every task that ran
+   * together with the poison task.
    */
   private static final long KILL_DELAY_MILLIS = 500;
 
@@ -43,12 +44,12 @@ public final class PoisonTarget implements AutoCloseable {
   private final Set<String> seen = ConcurrentHashMap.newKeySet();
   private final CountDownLatch firstKill = new CountDownLatch(1);
   private final CountDownLatch answers;
-  private volatile int doomed = -1; // the life of the node that a poison is about to end
+  private volatile int doomed = -1; // the life of the node that a poison task is about to kill
   private int kills; // guarded by this
 
-  private PoisonTarget(Cluster cluster, boolean isHolding) throws IOException {
+  private PoisonTarget(Cluster cluster, boolean holdsResponses) throws IOException {
     this.cluster = cluster;
-    this.answers = new CountDownLatch(isHolding ? 1 : 0);
+    this.answers = new CountDownLatch(holdsResponses ? 1 : 0);
     this.node = cluster.nodes().getFirst();
     this.server = new ServerSocket(0, 1024, InetAddress.ofLiteral("127.0.0.1"));
     Watched.start(cluster.recorder(), "poison-target", this::accept);
@@ -58,7 +59,7 @@ public final class PoisonTarget implements AutoCloseable {
     return new PoisonTarget(cluster, false);
   }
 
-  /** One that answers nothing until {@link #answer}. */
+  /** Starts a target that holds its responses until {@link #answer}. */
   public static PoisonTarget holding(Cluster cluster) throws IOException {
     return new PoisonTarget(cluster, true);
   }
@@ -67,14 +68,14 @@ public final class PoisonTarget implements AutoCloseable {
     answers.countDown();
   }
 
-  /** The fields of a task that kills, or does not. */
+  /** The fields of a task for this target, poison or not. */
   public String fields(boolean isPoison) {
     return ", \"target\": {\"http\": {\"url\": \"http://127.0.0.1:%d%s\"}}, \"retry\": %s"
         .formatted(
             server.getLocalPort(), isPoison ? POISON : "/innocent", Load.retry(Load.MAX_ATTEMPTS));
   }
 
-  /** How many tasks it has been called for. */
+  /** How many tasks have called this target. */
   public int seen() {
     return seen.size();
   }
@@ -83,7 +84,10 @@ public final class PoisonTarget implements AutoCloseable {
     return kills;
   }
 
-  /** What is in flight counts a crash, the poison among it. */
+  /**
+   * Kills the node for the first time, so that every task in flight counts a crash, including the
+   * poison task.
+   */
   public void killFirst(String poison) throws IOException, InterruptedException {
     kill(poison, node.lives());
   }
@@ -118,7 +122,7 @@ public final class PoisonTarget implements AutoCloseable {
         doomed = life;
         Thread.sleep(KILL_DELAY_MILLIS);
         kill(task, life);
-        doomed = -1; // also if it was spared because there were enough kills
+        doomed = -1; // kill spares the node once MAX_KILLS is reached
       }
       answers.await();
       Thread.sleep(TASK_MILLIS);
@@ -128,7 +132,7 @@ public final class PoisonTarget implements AutoCloseable {
       }
       socket.getOutputStream().write(ANSWER);
     } catch (IOException _) {
-      // the other side is done, or dead
+      // the node closed the connection or crashed
     } catch (InterruptedException _) {
       Thread.currentThread().interrupt();
     }
@@ -145,10 +149,10 @@ public final class PoisonTarget implements AutoCloseable {
       cluster.recorder().event("poison-kill", Fields.of("task", task).and("node", node.label()));
       kills++;
       node.kill9();
-      firstKill.countDown(); // before the next attempts come
+      firstKill.countDown(); // before the next attempts arrive
       node.start();
     }
-    // Not under the lock: it runs tasks before it is ready, and is killed while others run there.
+    // Not under the lock: the node runs tasks before it is ready, and they may kill it again.
     cluster.awaitReady(node);
     cluster.recorder().event("fault-end", fault);
   }

@@ -23,16 +23,16 @@ import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.JsonNode;
 
 /**
- * The outside world: takes deliveries over plain sockets, behaves well or badly by the task's
- * number, and remembers what it did.
+ * The target of deliveries: accepts them on plain sockets, behaves as the task's number says (see
+ * {@link Behaviour}), and records the start and end of each.
  */
 public final class Receiver implements AutoCloseable {
 
   private static final long SLOW_MILLIS = 700;
-  private static final long SLOWER_MILLIS = 900;
+  private static final long EXTRA_SLOW_MILLIS = 900;
 
-  /** Longer than the deadline of an attempt. */
-  private static final long SILENCE_MILLIS = 3_500;
+  /** Longer than the timeout of an attempt. */
+  private static final long SILENT_MILLIS = 3_500;
 
   private static final long BYTE_MILLIS = 25;
 
@@ -44,16 +44,17 @@ public final class Receiver implements AutoCloseable {
   private final Set<Socket> sockets = ConcurrentHashMap.newKeySet();
   private final AtomicLong connections = new AtomicLong();
   private final AtomicLong received = new AtomicLong();
-  private final AtomicLong answeredWell = new AtomicLong();
+  private final AtomicLong accepted = new AtomicLong();
 
-  /** A delivery that has begun and not ended. */
+  /** A delivery in progress. */
   record Running(String tenant, String task) {}
 
   /**
-   * What the other side was told.
+   * The response to a delivery.
    *
-   * @param at a moment before it could know; null if it was told nothing. That it was told is noted
-   *     afterwards, and on a busy machine long after the other side has acted upon it.
+   * @param at a time just before the response was sent; null if there was none. The end of the
+   *     delivery is recorded later, on a busy machine long after the node has acted on the
+   *     response.
    */
   private record Answer(String status, @Nullable Instant at) {}
 
@@ -79,7 +80,7 @@ public final class Receiver implements AutoCloseable {
     return "http://127.0.0.1:" + server.getLocalPort() + "/" + tenant;
   }
 
-  /** Deliveries that are under way now. */
+  /** Deliveries in progress. */
   List<Running> running() {
     return new ArrayList<>(running.values());
   }
@@ -88,8 +89,8 @@ public final class Receiver implements AutoCloseable {
     return received.get();
   }
 
-  long answeredWell() {
-    return answeredWell.get();
+  long accepted() {
+    return accepted.get();
   }
 
   private void accept() {
@@ -114,7 +115,7 @@ public final class Receiver implements AutoCloseable {
         request = Request.read(in);
       }
     } catch (IOException _) {
-      // the other side is done
+      // the node closed the connection
     } catch (InterruptedException _) {
       Thread.currentThread().interrupt();
     } finally {
@@ -122,7 +123,7 @@ public final class Receiver implements AutoCloseable {
     }
   }
 
-  /** Whether the connection can be used again. */
+  /** Handles one request and returns whether the connection can be used again. */
   private boolean take(Request request, Socket socket, long connection)
       throws IOException, InterruptedException {
     received.incrementAndGet();
@@ -130,7 +131,7 @@ public final class Receiver implements AutoCloseable {
     JsonNode body = request.json();
     String task = request.header("carillon-task-id");
     long attempt = request.number("carillon-attempt");
-    Fields same =
+    Fields common =
         Fields.of("task", task)
             .and("attempt", attempt)
             .and("fence", request.number("carillon-fence"))
@@ -138,7 +139,8 @@ public final class Receiver implements AutoCloseable {
     Tenant tenant = tenants.get(called);
     recorder.event(
         "recv-start",
-        same.and("type", request.header("carillon-task-type"))
+        common
+            .and("type", request.header("carillon-task-type"))
             .and("tenant", ownerOf(request.body()))
             .and("expected", called)
             .and("n", body.hasNonNull("n") ? body.get("n").asLong() : null)
@@ -147,7 +149,7 @@ public final class Receiver implements AutoCloseable {
             .and("payloadHash", Payload.hash(request.body()))
             .and("signatureValid", tenant != null && request.isSignedWith(tenant.secret())));
     running.put(task, new Running(called, task));
-    Answer answer = new Answer("broken", null); // it hung up before it had the answer
+    Answer answer = new Answer("broken", null); // if the node disconnects before the response
     try {
       Behaviour behaviour =
           body.hasNonNull("n") ? Behaviour.of(streams, body.get("n").asLong()) : Behaviour.OK;
@@ -155,7 +157,7 @@ public final class Receiver implements AutoCloseable {
       return !socket.isClosed();
     } finally {
       running.remove(task);
-      Fields end = same.and("status", answer.status()).and("answered", answer.at());
+      Fields end = common.and("status", answer.status()).and("answered", answer.at());
       recorder.event("recv-end", answer.status().equals("429") ? end.and("retryAfter", 1) : end);
     }
   }
@@ -175,17 +177,17 @@ public final class Receiver implements AutoCloseable {
     boolean first = attempt <= 1;
     OutputStream out = socket.getOutputStream();
     return switch (behaviour) {
-      case OK -> say(out, 200, "");
+      case OK -> respond(out, 200, "");
       case SLOW -> {
-        Thread.sleep(SLOW_MILLIS + (SLOWER_MILLIS * (attempt % 2)));
-        yield say(out, 200, "");
+        Thread.sleep(SLOW_MILLIS + (EXTRA_SLOW_MILLIS * (attempt % 2)));
+        yield respond(out, 200, "");
       }
-      case FAILS_ONCE -> say(out, first ? 500 : 200, "");
-      case FAILS -> say(out, 500, "");
-      case LATER -> first ? say(out, 429, "Retry-After: 1\r\n") : say(out, 200, "");
+      case FAILS_ONCE -> respond(out, first ? 500 : 200, "");
+      case FAILS -> respond(out, 500, "");
+      case LATER -> first ? respond(out, 429, "Retry-After: 1\r\n") : respond(out, 200, "");
       case RESET -> {
         if (!first) {
-          yield say(out, 200, "");
+          yield respond(out, 200, "");
         }
         socket.setSoLinger(true, 0);
         Instant at = recorder.now();
@@ -194,9 +196,9 @@ public final class Receiver implements AutoCloseable {
       }
       case SILENT -> {
         if (!first) {
-          yield say(out, 200, "");
+          yield respond(out, 200, "");
         }
-        Thread.sleep(SILENCE_MILLIS);
+        Thread.sleep(SILENT_MILLIS);
         socket.close();
         yield new Answer("none", null);
       }
@@ -209,7 +211,7 @@ public final class Receiver implements AutoCloseable {
         }
         Instant at = recorder.now();
         send(out, response[last]);
-        answeredWell.incrementAndGet();
+        accepted.incrementAndGet();
         yield new Answer("200", at);
       }
     };
@@ -220,11 +222,11 @@ public final class Receiver implements AutoCloseable {
     out.flush();
   }
 
-  private Answer say(OutputStream out, int status, String headers) throws IOException {
+  private Answer respond(OutputStream out, int status, String headers) throws IOException {
     Instant at = recorder.now();
     send(out, response(status, headers));
     if (status == 200) {
-      answeredWell.incrementAndGet();
+      accepted.incrementAndGet();
     }
     return new Answer(Integer.toString(status), at);
   }

@@ -12,7 +12,7 @@ import java.time.temporal.ChronoUnit;
 import java.util.List;
 import java.util.SplittableRandom;
 
-/** The schedules of a run: made while all is well, and never touched again. */
+/** The schedules of a run. They are created while nothing is broken, and never changed. */
 final class Schedules {
 
   private static final List<String> ZONES =
@@ -27,9 +27,9 @@ final class Schedules {
   }
 
   /**
-   * Every eighth has a cron expression, the others an interval of 2 to 5 s. Of those with cron
-   * expressions every second is never due: it names the hour that it is in UTC, but for a zone in
-   * which it is another.
+   * Every eighth schedule has a cron expression, the others an interval of 2 to 5 s. Every second
+   * cron expression is never due: it names the current hour of UTC, but in a zone where the hour
+   * differs.
    */
   void put(int count, SplittableRandom random) throws IOException, InterruptedException {
     Instant start = InstantSource.system().instant().truncatedTo(ChronoUnit.SECONDS).plusSeconds(2);
@@ -53,7 +53,7 @@ final class Schedules {
     }
   }
 
-  /** Says at which hours, now and the next, or it would be the same in every zone. */
+  /** Names the current and the next hour, so that the times depend on the zone. */
   static String cron(int seconds, String zone, Instant now, boolean isNever) {
     int hour = now.atZone(isNever ? ZoneOffset.UTC : ZoneId.of(zone)).getHour();
     String hours = isNever ? Integer.toString(hour) : hour + "," + (hour + 1) % 24;

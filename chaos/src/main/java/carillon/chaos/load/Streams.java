@@ -3,18 +3,15 @@ package carillon.chaos.load;
 import java.nio.charset.StandardCharsets;
 import java.util.SplittableRandom;
 
-/**
- * Makes of one seed as many streams of chance as there are names, none of which depends on what is
- * drawn from another.
- */
+/** Derives one independent stream of random numbers per name from a single seed. */
 public record Streams(long seed) {
 
-  /** Always the same for the same name. */
+  /** The same name always returns the same stream. */
   public SplittableRandom of(String name) {
     return new SplittableRandom(mixed(name));
   }
 
-  /** A number for a name and a number, without drawing all before it. */
+  /** One number of a stream by its index, without drawing the numbers before it. */
   long at(String name, long index) {
     return new SplittableRandom(mixed(name) + index * 0x9e3779b97f4a7c15L).nextLong();
   }

@@ -1,10 +1,10 @@
 package carillon.chaos.load;
 
 /**
- * One of those who share the cluster and must never see each other's things.
+ * One of the tenants that share the cluster and must never see data of each other.
  *
- * @param marker stands in all its payloads
- * @param key may do everything in it
- * @param secret with which its deliveries are signed, in base64
+ * @param marker occurs in all payloads of the tenant
+ * @param key an API key with the role owner
+ * @param secret signs its deliveries; base64
  */
 public record Tenant(String name, String marker, String key, String secret) {}

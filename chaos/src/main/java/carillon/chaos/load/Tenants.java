@@ -9,27 +9,28 @@ import java.util.Base64;
 import java.util.List;
 import java.util.SplittableRandom;
 
-/** Makes the tenants of a run, with a key, a marker and the types that the load uses. */
+/** Creates the tenants of a run, each with a key, a marker and the types that the load uses. */
 public final class Tenants {
 
-  /** Types by what they do; the second of the deliveries is spread over several lanes. */
   static final String WEB = "web";
 
+  /** HTTP tasks spread over several lanes. */
   static final String WIDE = "wide";
+
   static final String PULLED = "pulled";
   static final String KEPT = "kept";
 
-  /** Goes to a name that flips between an allowed and a forbidden address. */
+  /** Its target is a name that switches between an allowed and the forbidden address. */
   static final String FLIPPING = "flipping";
 
-  /** Goes to a name that has the forbidden address only. */
+  /** Its target is a name with only the forbidden address. */
   public static final String INSIDE = "inside";
 
   private static final int SECRET_BYTES = 32;
 
   private Tenants() {}
 
-  static List<Tenant> make(
+  static List<Tenant> create(
       Cluster cluster, Receiver receiver, FlippingName flipping, int count, SplittableRandom random)
       throws IOException, InterruptedException {
     List<Tenant> tenants = new ArrayList<>();
@@ -67,7 +68,7 @@ public final class Tenants {
         tenant,
         type,
         "{\"target\": {\"http\": {\"url\": \"%s\"}}, \"timeout\": \"%dms\", \"retry\": %s}"
-            .formatted(url, Load.TIMEOUT.toMillis(), Load.retry(Load.NAMED_ATTEMPTS)));
+            .formatted(url, Load.ATTEMPT_TIMEOUT.toMillis(), Load.retry(Load.NAMED_ATTEMPTS)));
   }
 
   private static void types(Cluster cluster, Receiver receiver, Tenant tenant)
@@ -83,7 +84,7 @@ public final class Tenants {
           """
               .formatted(
                   receiver.urlFor(tenant.name()),
-                  Load.TIMEOUT.toMillis(),
+                  Load.ATTEMPT_TIMEOUT.toMillis(),
                   tenant.secret(),
                   type.equals(WIDE) ? 4 : 1,
                   Load.retry(Load.MAX_ATTEMPTS)));

@@ -16,17 +16,14 @@ import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
 
-/**
- * Looks at nodes from time to time: what they count, and what they use. Says meanwhile how far the
- * run is.
- */
+/** Polls the metrics and resource use of the nodes, and shows the progress of the run. */
 public final class Vitals implements AutoCloseable {
 
   private static final long INTERVAL_MILLIS = 1_500;
-  private static final Duration PATIENCE = Duration.ofMillis(700);
+  private static final Duration TIMEOUT = Duration.ofMillis(700);
 
-  /** What nodes count themselves; a node that dies takes what it counted last with it. */
-  private static final List<String> COUNTED =
+  /** Counters of the nodes. When a node crashes, its counts since the last poll are lost. */
+  private static final List<String> COUNTERS =
       List.of(
           "carillon_completer_fenced_total",
           "carillon_stale_terms_total",
@@ -37,10 +34,10 @@ public final class Vitals implements AutoCloseable {
   private final Load load;
   private final Receiver receiver;
   private final Progress progress;
-  private final Map<Life, Double> counted = new LinkedHashMap<>(); // guarded by itself
+  private final Map<Life, Double> counters = new LinkedHashMap<>(); // guarded by itself
   private final Thread thread;
 
-  /** One metric of one process. */
+  /** One metric of one process of a node. */
   private record Life(String node, int life, String metric) {}
 
   private Vitals(Cluster cluster, Load load, Receiver receiver, Progress progress) {
@@ -76,18 +73,18 @@ public final class Vitals implements AutoCloseable {
       return;
     }
     Api.Call call = new Api.Call("GET", "/metrics", null, null, null, null);
-    if (cluster.api().send(url, call, PATIENCE) instanceof Api.Reply.Answered answered
+    if (cluster.api().send(url, call, TIMEOUT) instanceof Api.Reply.Answered answered
         && answered.status() == 200) {
-      synchronized (counted) {
-        for (String metric : COUNTED) {
+      synchronized (counters) {
+        for (String metric : COUNTERS) {
           double value = sum(answered.text(), metric);
-          counted.merge(new Life(node.label(), life, metric), value, Math::max);
+          counters.merge(new Life(node.label(), life, metric), value, Math::max);
         }
       }
     }
   }
 
-  /** Over all its labels. */
+  /** The sum over all labels of the metric. */
   static double sum(String metrics, String name) {
     return metrics
         .lines()
@@ -96,27 +93,27 @@ public final class Vitals implements AutoCloseable {
         .sum();
   }
 
-  /** Notes what nodes have counted in all their lives. */
-  public void sum() throws InterruptedException {
+  /** Records the total of each metric over all lives of each node. */
+  public void recordMetrics() throws InterruptedException {
     for (Node node : cluster.nodes()) {
       count(node);
     }
     Map<List<String>, Double> sums = new LinkedHashMap<>();
-    synchronized (counted) {
-      counted.forEach(
+    synchronized (counters) {
+      counters.forEach(
           (life, value) -> sums.merge(List.of(life.node(), life.metric()), value, Double::sum));
     }
     sums.forEach(
-        (of, value) ->
+        (key, value) ->
             cluster
                 .recorder()
                 .event(
                     "metric",
-                    Fields.of("node", of.get(0)).and("name", of.get(1)).and("value", value)));
+                    Fields.of("node", key.get(0)).and("name", key.get(1)).and("value", value)));
   }
 
-  /** Notes what nodes use now. */
-  public void note(String phase) {
+  /** Records the current resource use of the nodes. */
+  public void recordResources(String phase) {
     for (Node node : cluster.nodes()) {
       Path process = Path.of("/proc", Long.toString(node.pid()));
       cluster
@@ -135,7 +132,7 @@ public final class Vitals implements AutoCloseable {
     try (Stream<Path> entries = Files.list(directory)) {
       return entries.count();
     } catch (IOException _) {
-      return 0; // ended meanwhile
+      return 0; // the process has exited
     }
   }
 

@@ -17,7 +17,10 @@ import java.util.SplittableRandom;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.JsonNode;
 
-/** A program that pulls tasks and is not always to be relied upon. */
+/**
+ * A pull worker that is not always reliable: it may report late, twice, with an old token, or
+ * never.
+ */
 final class Worker {
 
   private static final String LEASE = "2s";
@@ -30,9 +33,9 @@ final class Worker {
   private final String name;
   private final SplittableRandom random;
   private final Balancer nodes;
-  private final Map<String, Held> older = new HashMap<>();
+  private final Map<String, Held> previous = new HashMap<>();
 
-  /** What one claim gave it of a task. */
+  /** A task as one claim returned it. */
   private record Held(String id, String token, long fence) {}
 
   Worker(Load load, Tenant tenant, String name) {
@@ -64,7 +67,7 @@ final class Worker {
     int max = random.nextInt(1, 13);
     Node node = nodes.next();
     long op =
-        recorder.invoke("work-claim", about(node).and("max", max).and("type", Tenants.PULLED));
+        recorder.invoke("work-claim", fieldsOf(node).and("max", max).and("type", Tenants.PULLED));
     Reply reply =
         nodes.call(
             node,
@@ -108,10 +111,10 @@ final class Worker {
   }
 
   private void work(Held held) throws InterruptedException {
-    Held before = older.put(held.id(), held);
+    Held before = previous.put(held.id(), held);
     int draw = random.nextInt(100);
     if (before != null && draw < 30) {
-      report(before, "completed", true); // with a token of the past
+      report(before, "completed", true); // with the token of an earlier claim
     }
     if (draw < 70) {
       report(held, "completed");
@@ -129,7 +132,7 @@ final class Worker {
       report(held, "released");
     } else if (draw < 97) {
       report(held, "dead");
-    } // else it is never heard of again
+    } // else it never reports
   }
 
   private void reportLate(Held held) {
@@ -146,11 +149,11 @@ final class Worker {
   }
 
   /**
-   * @param isLate whether its lease is over by now
+   * @param isLate whether the lease has expired by now
    */
   private void report(Held held, String outcome, boolean isLate) throws InterruptedException {
     Node node = nodes.next();
-    Fields fields = about(held, node).and("outcome", outcome);
+    Fields fields = fieldsOf(held, node).and("outcome", outcome);
     long op = recorder.invoke("work-report", isLate ? fields.and("late", true) : fields);
     Reply reply =
         nodes.call(
@@ -165,7 +168,7 @@ final class Worker {
 
   private void renew(Held held) throws InterruptedException {
     Node node = nodes.next();
-    long op = recorder.invoke("work-renew", about(held, node));
+    long op = recorder.invoke("work-renew", fieldsOf(held, node));
     Reply reply =
         nodes.call(
             node,
@@ -197,13 +200,13 @@ final class Worker {
     }
   }
 
-  private Fields about(@Nullable Node node) {
+  private Fields fieldsOf(@Nullable Node node) {
     return Fields.of("tenant", tenant.name())
         .and("worker", name)
         .and("node", node == null ? null : node.label());
   }
 
-  private Fields about(Held held, @Nullable Node node) {
-    return about(node).and("id", held.id()).and("fence", held.fence());
+  private Fields fieldsOf(Held held, @Nullable Node node) {
+    return fieldsOf(node).and("id", held.id()).and("fence", held.fence());
   }
 }

@@ -1,4 +1,4 @@
-/** Everybody who uses the cluster: tenants, clients, workers, schedules and receivers. */
+/** The traffic on the cluster: tenants, clients, workers, schedules and receivers. */
 @NullMarked
 package carillon.chaos.load;
 

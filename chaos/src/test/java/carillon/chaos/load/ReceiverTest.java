@@ -70,7 +70,7 @@ class ReceiverTest {
   }
 
   @Test
-  void it_behaves_as_the_number_says_and_notes_both_ends() throws Exception {
+  void the_number_determines_the_behaviour_and_both_ends_are_recorded() throws Exception {
     assertThat(deliver(Behaviour.OK, 1, "marker-1")).isEqualTo(200);
     assertThat(deliver(Behaviour.FAILS_ONCE, 1, "marker-1")).isEqualTo(500);
     assertThat(deliver(Behaviour.FAILS_ONCE, 2, "marker-1")).isEqualTo(200);
@@ -91,7 +91,7 @@ class ReceiverTest {
   }
 
   @Test
-  void a_reset_comes_after_the_whole_request_was_taken() throws Exception {
+  void a_reset_follows_the_complete_request() throws Exception {
     assertThatThrownBy(() -> deliver(Behaviour.RESET, 1, "marker-1"))
         .isInstanceOf(IOException.class);
 
@@ -101,7 +101,7 @@ class ReceiverTest {
   }
 
   @Test
-  void whose_it_is_is_known_by_the_marker_not_by_the_address() throws Exception {
+  void the_marker_determines_the_tenant_of_a_delivery() throws Exception {
     deliver(Behaviour.OK, 1, "marker-2");
 
     Event start = events().getFirst();

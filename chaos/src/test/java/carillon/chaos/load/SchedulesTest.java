@@ -16,7 +16,7 @@ class SchedulesTest {
   }
 
   @Test
-  void one_that_is_never_due_would_be_if_its_zone_were_forgotten() {
+  void a_schedule_that_is_never_due_would_be_due_in_utc() {
     assertThat(Schedules.cron(3, "Europe/Berlin", NIGHT, true)).isEqualTo("*/3 * 22 * * *");
   }
 }

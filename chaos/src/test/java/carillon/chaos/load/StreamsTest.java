@@ -10,7 +10,7 @@ import org.junit.jupiter.api.Test;
 class StreamsTest {
 
   @Test
-  void what_is_drawn_from_one_stream_does_not_move_another() {
+  void draws_from_one_stream_do_not_affect_another() {
     Streams streams = new Streams(5);
     SplittableRandom load = streams.of("load");
     long first = new Streams(5).of("nemesis").nextLong();
@@ -22,7 +22,7 @@ class StreamsTest {
   }
 
   @Test
-  void every_behaviour_comes_and_a_task_keeps_its_own() {
+  void every_behaviour_occurs_and_a_task_always_has_the_same() {
     Streams streams = new Streams(5);
     Set<Behaviour> seen = EnumSet.noneOf(Behaviour.class);
     for (int n = 0; n < 1000; n++) {
