@@ -101,7 +101,7 @@ public final class Main {
 
   /** A run that is interrupted must not leave nodes and a PostgreSQL behind. */
   private static void endAll(Options options, Path directory) {
-    Processes.endAll();
+    Processes.killAll();
     if (options.keep() == null && isWell) {
       Directories.delete(directory);
     } else {

@@ -72,7 +72,7 @@ public final class Run {
     Files.createDirectories(directory);
     Path events = directory.resolve(History.EVENTS);
     Path hosts = directory.toAbsolutePath().resolve("hosts");
-    Cluster.Settings settings = scenario.cluster().lookingIn(hosts);
+    Cluster.Settings settings = scenario.cluster().withHostsFile(hosts);
     try (Recorder recorder = new Recorder(events, InstantSource.system());
         Receiver receiver = Receiver.start(streams, recorder);
         FlippingName name = FlippingName.start(hosts, recorder)) {

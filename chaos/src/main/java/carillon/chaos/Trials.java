@@ -270,7 +270,7 @@ public final class Trials {
   /** Adds to the load one worker that reports after another worker has claimed its task. */
   private static void workers(Cluster cluster, Load load) throws IOException, InterruptedException {
     Directed tenant = new Directed(cluster, load.tenants().getFirst());
-    cluster.must(
+    cluster.callSuccessfully(
         Api.Call.put(
             "/v1/types/slow",
             load.tenants().getFirst().key(),

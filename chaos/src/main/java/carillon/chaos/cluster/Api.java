@@ -18,12 +18,14 @@ import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 import tools.jackson.databind.node.MissingNode;
 
-/** Calls nodes as programs of users do, and says what a caller can know afterwards. */
+/**
+ * Calls nodes as user programs do, and returns what a caller can know about the effect of the call.
+ */
 public final class Api implements AutoCloseable {
 
   static final JsonMapper JSON = JsonMapper.builder().build();
 
-  private static final Duration PATIENCE = Duration.ofSeconds(6);
+  private static final Duration TIMEOUT = Duration.ofSeconds(6);
 
   private final HttpClient http =
       HttpClient.newBuilder()
@@ -32,26 +34,26 @@ public final class Api implements AutoCloseable {
           .executor(Executors.newVirtualThreadPerTaskExecutor())
           .build();
 
-  /** What became of a call. */
+  /** The result of a call. */
   public sealed interface Reply {
 
-    /** An answer, whatever it says. */
+    /** A response, whatever its status. */
     record Answered(int status, JsonNode body, String text) implements Reply {}
 
-    /** It never left: nothing has happened. */
-    record NotSent(String why) implements Reply {}
+    /** The request was not sent, so it had no effect. */
+    record NotSent(String reason) implements Reply {}
 
-    /** It left, and nobody knows. */
-    record Lost(String why) implements Reply {}
+    /** The request was sent, but no response arrived: its effect is unknown. */
+    record Lost(String reason) implements Reply {}
   }
 
   /**
    * A call.
    *
-   * @param key of whom it is; null for none
-   * @param tenant on which an admin acts; null for the key's own
+   * @param key the API key; null for none
+   * @param tenant the tenant on which an admin acts; null for the tenant of the key
    * @param body JSON; null for none
-   * @param once the idempotency key; null for none
+   * @param idempotencyKey null for none
    */
   public record Call(
       String method,
@@ -59,7 +61,7 @@ public final class Api implements AutoCloseable {
       @Nullable String key,
       @Nullable String tenant,
       @Nullable String body,
-      @Nullable String once) {
+      @Nullable String idempotencyKey) {
 
     public static Call get(String path, String key) {
       return new Call("GET", path, key, null, null, null);
@@ -73,23 +75,23 @@ public final class Api implements AutoCloseable {
       return new Call("PUT", path, key, null, body, null);
     }
 
-    public Call once(String idempotencyKey) {
-      return new Call(method, path, key, tenant, body, idempotencyKey);
+    public Call withIdempotencyKey(String newKey) {
+      return new Call(method, path, key, tenant, body, newKey);
     }
 
-    public Call on(String otherTenant) {
-      return new Call(method, path, key, otherTenant, body, once);
+    public Call onTenant(String newTenant) {
+      return new Call(method, path, key, newTenant, body, idempotencyKey);
     }
   }
 
   public Reply send(URI node, Call call) throws InterruptedException {
-    return send(node, call, PATIENCE);
+    return send(node, call, TIMEOUT);
   }
 
-  public Reply send(URI node, Call call, Duration patience) throws InterruptedException {
+  public Reply send(URI node, Call call, Duration timeout) throws InterruptedException {
     try {
       HttpResponse<String> response =
-          http.send(request(node, call).timeout(patience).build(), BodyHandlers.ofString());
+          http.send(request(node, call).timeout(timeout).build(), BodyHandlers.ofString());
       return new Reply.Answered(response.statusCode(), json(response.body()), response.body());
     } catch (ConnectException | HttpConnectTimeoutException | UnresolvedAddressException e) {
       return new Reply.NotSent(String.valueOf(e));
@@ -113,8 +115,8 @@ public final class Api implements AutoCloseable {
     if (call.tenant() != null) {
       request.header("Carillon-Tenant", call.tenant());
     }
-    if (call.once() != null) {
-      request.header("Idempotency-Key", call.once());
+    if (call.idempotencyKey() != null) {
+      request.header("Idempotency-Key", call.idempotencyKey());
     }
     return request;
   }
@@ -123,7 +125,7 @@ public final class Api implements AutoCloseable {
     try {
       return text.isEmpty() ? MissingNode.getInstance() : JSON.readTree(text);
     } catch (JacksonException _) {
-      return MissingNode.getInstance(); // not JSON, as metrics are
+      return MissingNode.getInstance(); // not JSON, such as metrics
     }
   }
 

@@ -5,10 +5,10 @@ import java.util.List;
 import java.util.SplittableRandom;
 import org.jspecify.annotations.Nullable;
 
-/** Chooses a node for each call of one caller: the same as long as it answers, then another. */
+/** Chooses a node for each call of one caller: the same node while it responds, then another. */
 public final class Balancer {
 
-  private static final int HOP_PERCENT = 5;
+  private static final int SWITCH_PERCENT = 5;
 
   private final Cluster cluster;
   private final SplittableRandom random;
@@ -19,10 +19,10 @@ public final class Balancer {
     this.random = random;
   }
 
-  /** The node for the next call; null if none has ever been ready. It may well be dead. */
+  /** The node for the next call, which may be down; null if no node was ever ready. */
   public synchronized @Nullable Node next() {
     List<Node> nodes = cluster.nodes();
-    if (current == null || !nodes.contains(current) || random.nextInt(100) < HOP_PERCENT) {
+    if (current == null || !nodes.contains(current) || random.nextInt(100) < SWITCH_PERCENT) {
       current = other(nodes);
     }
     return current;

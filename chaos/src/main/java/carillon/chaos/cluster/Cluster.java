@@ -18,11 +18,13 @@ import java.util.Map;
 import java.util.SplittableRandom;
 import org.jspecify.annotations.Nullable;
 
-/** Nodes on one database, each of which reaches it only through a relay of its own. */
+/**
+ * The nodes of a run and their database. Each node reaches the database only through its own relay.
+ */
 public final class Cluster implements AutoCloseable {
 
-  private static final Duration START_PATIENCE = Duration.ofMinutes(2);
-  private static final Duration STOP_PATIENCE = Duration.ofSeconds(20);
+  private static final Duration START_TIMEOUT = Duration.ofMinutes(2);
+  private static final Duration STOP_TIMEOUT = Duration.ofSeconds(20);
   private static final int BUSY_TRIES = 40;
 
   private final Postgres postgres;
@@ -36,12 +38,12 @@ public final class Cluster implements AutoCloseable {
   private final Map<String, Relay> relays = new LinkedHashMap<>(); // guarded by nodes
 
   /**
-   * What is started.
+   * The nodes to start.
    *
-   * @param nodes how many at first
-   * @param lease of a node, and of what it holds
-   * @param options more of the server's
-   * @param oldProgram another program for the last of them; null for none
+   * @param nodes initial number of nodes
+   * @param lease of nodes and their claims
+   * @param options further options of the server
+   * @param oldProgram the program of the last node; null for the same program
    */
   public record Settings(
       int nodes,
@@ -50,12 +52,12 @@ public final class Cluster implements AutoCloseable {
       List<String> options,
       @Nullable Program oldProgram) {
 
-    /** Three nodes of one program, whose lives are short so that a run can be. */
+    /** Three nodes of one program, with a short lease so that a run can be short. */
     public static Settings of(Program program) {
       return new Settings(3, Duration.ofSeconds(3), program, List.of(), null);
     }
 
-    /** Of the node with this number, from 1. */
+    /** The program of the node with this number, from 1. */
     Program programOf(int number) {
       return oldProgram != null && number == nodes ? oldProgram : program;
     }
@@ -64,8 +66,8 @@ public final class Cluster implements AutoCloseable {
       return new Settings(nodes, lease, program, options, old);
     }
 
-    /** The same nodes, which look names up in a file; an old program, if there is one, does not. */
-    public Settings lookingIn(Path hosts) {
+    /** The nodes resolve host names from this file, except a node with an old program. */
+    public Settings withHostsFile(Path hosts) {
       return new Settings(
           nodes, lease, program.with(FlippingName.flags(hosts)), options, oldProgram);
     }
@@ -88,8 +90,8 @@ public final class Cluster implements AutoCloseable {
   }
 
   /**
-   * Starts all of it on a new database and returns when every node is ready and the witness is in
-   * place.
+   * Starts the nodes on a new database. Returns when every node is ready and the witness is
+   * installed.
    */
   public static Cluster start(
       Postgres postgres, String database, Settings settings, Path directory, Recorder recorder)
@@ -102,7 +104,7 @@ public final class Cluster implements AutoCloseable {
       for (int i = 1; i <= settings.nodes(); i++) {
         cluster.add("node-" + i, settings.programOf(i)).start();
         if (i == 1) {
-          cluster.awaitReady(cluster.node("node-1")); // migrates alone
+          cluster.awaitReady(cluster.node("node-1")); // it migrates the database alone
         }
       }
       cluster.awaitReady();
@@ -117,9 +119,9 @@ public final class Cluster implements AutoCloseable {
     }
   }
 
-  /** A node that is not started yet. */
+  /** Adds a node without starting it. */
   public Node add(String label, Program program) throws IOException, SQLException {
-    postgres.createRole(label); // by which the witness knows who wrote
+    postgres.createRole(label); // tells the witness which node wrote
     Relay relay = Relay.to(postgres.port());
     List<String> options = new ArrayList<>();
     options.addAll(
@@ -143,7 +145,7 @@ public final class Cluster implements AutoCloseable {
     return node;
   }
 
-  /** Ends a node for good; it has been stopped before. */
+  /** Removes a stopped node. */
   public void remove(Node node) throws IOException {
     Relay relay;
     synchronized (nodes) {
@@ -163,11 +165,11 @@ public final class Cluster implements AutoCloseable {
   }
 
   public void awaitReady(Node node) throws InterruptedException, IOException {
-    long end = System.nanoTime() + START_PATIENCE.toNanos();
+    long end = System.nanoTime() + START_TIMEOUT.toNanos();
     while (!node.isReady(api)) {
       if (System.nanoTime() - end > 0) {
         throw new IOException(
-            node.label() + " was not ready in " + START_PATIENCE.toSeconds() + " s; see its log");
+            node.label() + " was not ready in " + START_TIMEOUT.toSeconds() + " s; see its log");
       }
       Thread.sleep(50);
     }
@@ -183,7 +185,7 @@ public final class Cluster implements AutoCloseable {
     synchronized (nodes) {
       Node node = nodes.get(label);
       if (node == null) {
-        throw new IllegalArgumentException("there is no " + label);
+        throw new IllegalArgumentException("There is no node " + label + ".");
       }
       return node;
     }
@@ -193,7 +195,7 @@ public final class Cluster implements AutoCloseable {
     synchronized (nodes) {
       Relay relay = relays.get(node.label());
       if (relay == null) {
-        throw new IllegalArgumentException("there is no " + node.label());
+        throw new IllegalArgumentException("There is no node " + node.label() + ".");
       }
       return relay;
     }
@@ -207,7 +209,7 @@ public final class Cluster implements AutoCloseable {
     return postgres;
   }
 
-  /** Straight to the database, past every relay. */
+  /** Connects directly to the database, without a relay. */
   public Connection connect() throws SQLException {
     return postgres.connect(database);
   }
@@ -225,10 +227,11 @@ public final class Cluster implements AutoCloseable {
   }
 
   /**
-   * A call that must succeed, on the first node, while nothing is broken. A machine that is busy
-   * otherwise may make it busy: what it refuses for that is asked again.
+   * Calls the first node while nothing is broken; fails without a 2xx response. On a busy machine
+   * the node may answer 503, so these calls are repeated.
    */
-  public Api.Reply.Answered must(Api.Call call) throws InterruptedException, IOException {
+  public Api.Reply.Answered callSuccessfully(Api.Call call)
+      throws InterruptedException, IOException {
     for (int i = 0; ; i++) {
       URI url = nodes().getFirst().url();
       Api.Reply reply = url == null ? new Api.Reply.NotSent("not ready") : api.send(url, call);
@@ -243,7 +246,7 @@ public final class Cluster implements AutoCloseable {
     }
   }
 
-  /** Undoes what faults may have left: every node runs and every line is open. */
+  /** Undoes remaining effects of faults: every node runs and every relay is open. */
   public void heal() throws IOException, InterruptedException {
     postgres.heal();
     for (Node node : nodes()) {
@@ -255,7 +258,7 @@ public final class Cluster implements AutoCloseable {
     }
   }
 
-  /** Stops all nodes in order; what does not stop in time is noted and killed. */
+  /** Stops all nodes gracefully. A node that does not stop in time is recorded and killed. */
   public void stop() throws InterruptedException {
     List<Thread> threads = new ArrayList<>();
     for (Node node : nodes()) {
@@ -268,7 +271,7 @@ public final class Cluster implements AutoCloseable {
 
   private void stop(Node node) {
     try {
-      if (!node.terminate(STOP_PATIENCE)) {
+      if (!node.terminate(STOP_TIMEOUT)) {
         recorder.event("node-stuck", Fields.of("node", node.label()));
         node.kill9();
       }
@@ -284,7 +287,7 @@ public final class Cluster implements AutoCloseable {
       try {
         remove(node);
       } catch (IOException _) {
-        // a listener that is closed already
+        // the listener is closed already
       }
     }
   }

@@ -9,37 +9,38 @@ import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** Finds in PostgreSQL's log the deadlocks that it had to break in one database. */
+/** Finds in PostgreSQL's log the deadlocks of one database. */
 public final class DeadlockLog {
 
-  /** Several runs share a PostgreSQL, so that each line has to name its database. */
+  /** Several runs share a PostgreSQL, so each line must name its database. */
   static final String PREFIX = "%m [%p] %d ";
 
   private static final Pattern LINE =
       Pattern.compile("(\\S+ \\S+ \\S+) \\[\\d+] (\\S*) ([A-Z]+): {2}(.*)");
 
-  /** Follows the waits in the details, on a line of its own. */
+  /** A statement of a deadlock, on its own line after the waits in the details. */
   private static final Pattern PROCESS = Pattern.compile("\\tProcess \\d+: (.*)");
 
-  /** How every statement of the program and of the harness begins. */
+  /** All statements of the program and of the harness start with their name. */
   private static final Pattern NAME = Pattern.compile("/\\* (\\w+\\.\\w+) \\*/.*");
 
-  private static final int KEPT = 60;
+  private static final int MAX_LENGTH = 60;
 
   private DeadlockLog() {}
 
   /**
-   * One that PostgreSQL broke.
+   * A deadlock that PostgreSQL resolved.
    *
-   * @param at as the log has it
-   * @param statements the names of those that waited for each other, or how they begin
+   * @param at the time as text, as in the log
+   * @param statements names of the statements that waited for each other; of statements without a
+   *     name, the beginning
    */
   public record Deadlock(String at, List<String> statements) {}
 
   public static List<Deadlock> read(Path log, String database) throws IOException {
     List<Deadlock> found = new ArrayList<>();
     boolean isInside = false;
-    // Latin 1 reads whatever a statement has in it.
+    // Latin 1 can decode any byte that a statement contains.
     for (String line : Files.readAllLines(log, StandardCharsets.ISO_8859_1)) {
       Matcher start = LINE.matcher(line);
       Matcher process = PROCESS.matcher(line);
@@ -63,6 +64,6 @@ public final class DeadlockLog {
     Matcher name = NAME.matcher(statement);
     return name.matches()
         ? name.group(1)
-        : statement.substring(0, Math.min(KEPT, statement.length()));
+        : statement.substring(0, Math.min(MAX_LENGTH, statement.length()));
   }
 }

@@ -7,12 +7,15 @@ import java.nio.file.Path;
 import java.util.Comparator;
 import java.util.stream.Stream;
 
-/** Where a run keeps its things while it lasts. */
+/** Deletes directories of runs. */
 public final class Directories {
 
   private Directories() {}
 
-  /** Removes it and all in it, as far as that is there and not just being removed by another. */
+  /**
+   * Deletes a directory with its content. Files that another process is deleting or writing may
+   * remain.
+   */
   public static void delete(Path directory) {
     if (!Files.exists(directory)) {
       return;
@@ -22,7 +25,7 @@ public final class Directories {
         Files.deleteIfExists(path);
       }
     } catch (IOException | UncheckedIOException _) {
-      // something in it was just ending
+      // a process was still writing or deleting in it
     }
   }
 }

@@ -14,8 +14,9 @@ import java.nio.file.StandardCopyOption;
 import java.util.List;
 
 /**
- * A host whose name means one address now and another a moment later, one of which nobody may dial,
- * and a host that always has that one; listens on both addresses.
+ * Two host names for tests of DNS rebinding, with listeners that record connections: one name
+ * switches between an allowed and a forbidden address all the time, the other has only the
+ * forbidden address.
  */
 public final class FlippingName implements AutoCloseable {
 
@@ -46,16 +47,16 @@ public final class FlippingName implements AutoCloseable {
   }
 
   /**
-   * Starts to change the address of the name.
+   * Starts to switch the address of the name.
    *
-   * @param hosts the file in which nodes look names up
+   * @param hosts the file from which nodes resolve names
    */
   public static FlippingName start(Path hosts, Recorder recorder) throws IOException {
     Files.writeString(hosts, names(ALLOWED));
     return new FlippingName(hosts, recorder);
   }
 
-  /** What makes a node look there, every time. */
+  /** JVM flags that make a node read this file for every lookup. */
   static List<String> flags(Path hosts) {
     return List.of("-Djdk.net.hosts.file=" + hosts, "-Dsun.net.inetaddr.ttl=0");
   }
@@ -68,12 +69,12 @@ public final class FlippingName implements AutoCloseable {
     return urlOf(HOST);
   }
 
-  /** A name that leads to the forbidden address only. */
+  /** A URL whose name has only the forbidden address. */
   public String insideUrl() {
     return urlOf(INSIDE);
   }
 
-  /** The forbidden address itself. */
+  /** A URL with the forbidden address itself. */
   public String forbiddenUrl() {
     return urlOf(FORBIDDEN);
   }
@@ -117,7 +118,7 @@ public final class FlippingName implements AutoCloseable {
       Request.read(socket.getInputStream());
       socket.getOutputStream().write(ANSWER);
     } catch (IOException _) {
-      // the other side is done
+      // the node closed the connection
     }
   }
 

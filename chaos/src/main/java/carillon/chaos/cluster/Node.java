@@ -16,12 +16,12 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A server process that is started again when it ends although it should run. It keeps its label
- * over all its lives; the cluster knows each by another id.
+ * A server process that is restarted if it exits although it should run. The node keeps its label
+ * over all its lives; the cluster knows each life by another id.
  */
 public final class Node implements AutoCloseable {
 
-  private static final Duration AGAIN = Duration.ofMillis(500);
+  private static final Duration RESTART_DELAY = Duration.ofMillis(500);
 
   private final String label;
   private final Program program;
@@ -31,9 +31,9 @@ public final class Node implements AutoCloseable {
   private final Recorder recorder;
   private @Nullable Process process; // guarded by this
   private Instant launched = Instant.EPOCH; // guarded by this
-  private boolean wanted; // guarded by this
+  private boolean shouldRun; // guarded by this
   private int lives; // guarded by this
-  private int asked; // the last life that was told to end; guarded by this
+  private int stoppedLife; // the last life that was stopped on purpose; guarded by this
   private volatile @Nullable URI url;
 
   Node(
@@ -55,29 +55,29 @@ public final class Node implements AutoCloseable {
     return label;
   }
 
-  /** Where it answers, or last did; null before it ever was ready. */
+  /** The current or last address; null before the node was ready for the first time. */
   public @Nullable URI url() {
     return url;
   }
 
-  /** How often it was started. */
+  /** How often the node was started. */
   public synchronized int lives() {
     return lives;
   }
 
-  /** Of its process, or of the last that it had; 0 before the first. */
+  /** The id of the current or last process; 0 before the first. */
   public synchronized long pid() {
     return process == null ? 0 : process.pid();
   }
 
-  /** When the life that it has, or had last, began. */
+  /** When the current or last process was started. */
   public synchronized Instant launched() {
     return launched;
   }
 
-  /** Lets it run from now on; nothing happens if it does. */
+  /** Starts the node unless it is running, and keeps it running. */
   public synchronized void start() throws IOException {
-    wanted = true;
+    shouldRun = true;
     if (process == null || !process.isAlive()) {
       launch();
     }
@@ -104,17 +104,17 @@ public final class Node implements AutoCloseable {
     Watched.start(recorder, label, () -> follow(started, life));
   }
 
-  /** Reads what it prints until it ends; the first thing worth knowing is where it answers. */
+  /** Reads the output of the process until it exits, to find its address. */
   private void read(Process started, int life) {
     try (BufferedReader output = started.inputReader()) {
       for (String line = output.readLine(); line != null; line = output.readLine()) {
-        if (line.strip().matches("(Dashboard|Address) .*")) { // the latter where there is no API
+        if (line.strip().matches("(Dashboard|Address) .*")) { // Address: a node without an API
           url = URI.create(line.strip().replaceAll("^[A-Za-z]+ +|/$", ""));
           recorder.event("node-ready", Fields.of("node", label).and("life", life));
         }
       }
     } catch (IOException _) {
-      // who tells a process to end closes what it prints
+      // stopping a process closes its output
     }
   }
 
@@ -122,17 +122,17 @@ public final class Node implements AutoCloseable {
     read(started, life);
     try {
       int status = started.waitFor();
-      boolean expected = wasAsked(life);
+      boolean expected = wasStopped(life);
       recorder.event(
           "node-exit",
           Fields.of("node", label)
               .and("life", life)
               .and("status", status)
               .and("expected", expected));
-      if (shouldRun(life)) {
-        Thread.sleep(AGAIN);
+      if (needsRestart(life)) {
+        Thread.sleep(RESTART_DELAY);
         synchronized (this) {
-          if (shouldRun(life)) {
+          if (needsRestart(life)) {
             launch();
           }
         }
@@ -144,50 +144,56 @@ public final class Node implements AutoCloseable {
     }
   }
 
-  /** Who told it so may have wanted it back before it was gone. */
-  private synchronized boolean wasAsked(int life) {
-    return !wanted || asked >= life;
+  /**
+   * Whether this life was stopped on purpose. The node may have been started again before the
+   * process was gone.
+   */
+  private synchronized boolean wasStopped(int life) {
+    return !shouldRun || stoppedLife >= life;
   }
 
-  private synchronized boolean shouldRun(int life) {
-    return wanted && lives == life;
+  private synchronized boolean needsRestart(int life) {
+    return shouldRun && lives == life;
   }
 
   public synchronized boolean isAlive() {
     return process != null && process.isAlive();
   }
 
-  /** Whether it has said, in this life, where it answers. */
+  /** Whether the process runs and reports that it is ready. */
   public boolean isReady(Api api) {
     URI at = url;
     return at != null && isAlive() && api.isReady(at);
   }
 
-  /** Takes its life without a warning; it stays dead until it is started. */
+  /** Kills the process with SIGKILL. The node stays down until it is started. */
   public synchronized void kill9() throws InterruptedException {
-    wanted = false;
-    asked = lives;
+    shouldRun = false;
+    stoppedLife = lives;
     if (process != null) {
       process.destroyForcibly().waitFor(10, TimeUnit.SECONDS);
     }
   }
 
-  /** Asks it to stop and returns whether it did so in time; it stays away until it is started. */
-  public boolean terminate(Duration patience) throws InterruptedException {
+  /**
+   * Stops the node with SIGTERM and returns whether it exited in time. It stays down until it is
+   * started.
+   */
+  public boolean terminate(Duration timeout) throws InterruptedException {
     Process ending;
     synchronized (this) {
-      wanted = false;
-      asked = lives;
+      shouldRun = false;
+      stoppedLife = lives;
       ending = process;
     }
     if (ending == null) {
       return true;
     }
     ending.destroy();
-    return ending.waitFor(patience.toMillis(), TimeUnit.MILLISECONDS);
+    return ending.waitFor(timeout.toMillis(), TimeUnit.MILLISECONDS);
   }
 
-  /** Stops the clocks of all its threads. */
+  /** Pauses the process with SIGSTOP. */
   public synchronized void suspend() {
     if (process != null && process.isAlive()) {
       Signals.stop(List.of(process.pid()));
@@ -202,7 +208,7 @@ public final class Node implements AutoCloseable {
 
   @Override
   public synchronized void close() {
-    wanted = false;
+    shouldRun = false;
     if (process != null) {
       process.destroyForcibly();
     }

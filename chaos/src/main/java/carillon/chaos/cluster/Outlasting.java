@@ -5,9 +5,9 @@ import java.sql.SQLException;
 import java.sql.Statement;
 
 /**
- * Makes the reports of one worker last longer than its leases. They stop when they have locked
- * their tasks, and go on when somebody waits for them, or when the reaper has had the time to look
- * for lapsed claims. Installed before there is any load, because it locks all tasks.
+ * Makes the reports of one worker outlast its leases. A trigger blocks them after they have locked
+ * their tasks, until another transaction waits for them or the reaper has had time to look for
+ * expired claims. Installed before there is any load, because it locks {@code carillon.task}.
  */
 public final class Outlasting {
 
@@ -19,7 +19,7 @@ public final class Outlasting {
       /* Outlasting.install */
       CREATE FUNCTION chaos.outlast() RETURNS trigger LANGUAGE plpgsql AS $$
       BEGIN
-          WHILE clock_timestamp() < OLD.lease_until + interval '2 s' -- the reaper looks every second
+          WHILE clock_timestamp() < OLD.lease_until + interval '2 s' -- the reaper runs every second
               AND NOT EXISTS (
                   SELECT FROM pg_locks
                   WHERE NOT granted

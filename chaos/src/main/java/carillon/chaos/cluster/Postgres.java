@@ -22,19 +22,19 @@ import java.util.Properties;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.TimeUnit;
 
-/** A PostgreSQL of the harness's own, durable, which may be stopped in the middle of everything. */
+/** A durable PostgreSQL that the harness owns and may stop at any time. */
 public final class Postgres implements AutoCloseable {
 
   private static final String HOST = "127.0.0.1";
   private static final String SUPERUSER = "postgres";
 
-  /** Owns what the program creates, as docs/operations.md says: a plain role. */
+  /** The unprivileged role that owns the database, as docs/operations.md recommends. */
   private static final String OWNER = "carillon";
 
   private static final int START_TRIES = 1200;
   private static final int NOBODY = 65534;
 
-  /** Durable, small, and talkative about what went wrong. */
+  /** Durable, small, and with a detailed log. */
   private static final Map<String, String> SETTINGS =
       Map.ofEntries(
           Map.entry("fsync", "on"),
@@ -61,11 +61,11 @@ public final class Postgres implements AutoCloseable {
   private final String password;
   private volatile Process process;
 
-  /** How it is stopped. */
+  /** How to stop the server. */
   public enum Stop {
-    /** Ends all sessions in order. */
+    /** Ends all sessions and shuts down. */
     FAST,
-    /** As a crash would: the next start replays the log. */
+    /** Stops without a checkpoint, as in a crash: the next start replays the WAL. */
     IMMEDIATE
   }
 
@@ -81,9 +81,9 @@ public final class Postgres implements AutoCloseable {
   }
 
   /**
-   * Makes one in a directory and starts it.
+   * Creates a database cluster in a directory and starts it.
    *
-   * @param binaries where its programs are unpacked, to be used by the next one too
+   * @param binaries a cache of the unpacked programs
    */
   public static Postgres start(Path directory, Path binaries)
       throws IOException, InterruptedException {
@@ -133,12 +133,13 @@ public final class Postgres implements AutoCloseable {
   }
 
   /**
-   * PostgreSQL refuses to be root. In a user namespace root is nobody and its files stay its; where
-   * that is not allowed, nobody gets the directory.
+   * A command prefix under which PostgreSQL agrees to run if we are root. In a user namespace root
+   * appears as another user and keeps its files. Where user namespaces are not allowed, the user
+   * nobody gets the directory.
    */
   private static List<String> unprivileged(Path cluster) throws IOException, InterruptedException {
-    int us = (int) Files.getAttribute(Path.of("/proc/self"), "unix:uid");
-    if (us != 0) {
+    int uid = (int) Files.getAttribute(Path.of("/proc/self"), "unix:uid");
+    if (uid != 0) {
       return List.of();
     }
     List<String> namespace = List.of("unshare", "--user");
@@ -190,12 +191,12 @@ public final class Postgres implements AutoCloseable {
     return password;
   }
 
-  /** What it prints, of all its databases and all its lives. */
+  /** The output of all databases and restarts. */
   public Path log() {
     return log;
   }
 
-  /** Straight to it, past every relay, as the superuser, which only the harness is. */
+  /** Connects directly, without a relay, as the superuser, which only the harness uses. */
   public Connection connect(String database) throws SQLException {
     Properties properties = new Properties();
     properties.setProperty("user", SUPERUSER);
@@ -215,8 +216,8 @@ public final class Postgres implements AutoCloseable {
   }
 
   /**
-   * Creates a role that logs in as itself and then acts as the owner: {@code session_user} says
-   * whose session it is, and its rights are those of a plain role.
+   * Creates a role that logs in as itself and then acts as the owner: {@code session_user}
+   * identifies the node, and the privileges are those of the unprivileged owner.
    */
   void createRole(String name) throws SQLException {
     try (Connection connection = connect("postgres");
@@ -245,11 +246,11 @@ public final class Postgres implements AutoCloseable {
   }
 
   /**
-   * Stops the server, leaves it down for a while, and returns when it accepts connections again. It
-   * is launched even if the wait is interrupted.
+   * Stops the server for a while, and returns when it accepts connections again. It is started even
+   * if the wait is interrupted.
    */
   public void restart(Stop stop, Duration down) throws IOException, InterruptedException {
-    end(stop);
+    shutDown(stop);
     try {
       Thread.sleep(down);
     } finally {
@@ -258,7 +259,7 @@ public final class Postgres implements AutoCloseable {
     awaitReady();
   }
 
-  /** Undoes what faults may have left; returns when it takes connections. */
+  /** Undoes remaining effects of faults; returns when the server accepts connections. */
   void heal() throws IOException, InterruptedException {
     thaw();
     if (!process.isAlive()) {
@@ -267,8 +268,8 @@ public final class Postgres implements AutoCloseable {
     awaitReady();
   }
 
-  /** Not to be interrupted: two on one directory would be in each other's way. */
-  private void end(Stop stop) {
+  /** Not interruptible: a second server on the same directory would fail. */
+  private void shutDown(Stop stop) {
     Process ending = process;
     if (!ending.isAlive()) {
       return;
@@ -284,9 +285,9 @@ public final class Postgres implements AutoCloseable {
     }
   }
 
-  /** Stops the clocks of the server and of all its sessions. */
+  /** Pauses the server and all its sessions with SIGSTOP. */
   public void freeze() {
-    Signals.stop(List.of(process.pid())); // first, so that it starts no further session
+    Signals.stop(List.of(process.pid())); // first, so that it cannot start another session
     Signals.stop(process.descendants().map(ProcessHandle::pid).toList());
   }
 
@@ -298,6 +299,6 @@ public final class Postgres implements AutoCloseable {
   @Override
   public void close() {
     thaw();
-    end(Stop.IMMEDIATE); // nobody needs what is in it
+    shutDown(Stop.IMMEDIATE); // its data is no longer needed
   }
 }

@@ -15,7 +15,7 @@ import org.apache.commons.compress.archivers.tar.TarArchiveEntry;
 import org.apache.commons.compress.archivers.tar.TarArchiveInputStream;
 import org.tukaani.xz.XZInputStream;
 
-/** The PostgreSQL on our class path, unpacked once. */
+/** Unpacks PostgreSQL from the class path, once. */
 final class PostgresBinaries {
 
   private PostgresBinaries() {}
@@ -26,7 +26,7 @@ final class PostgresBinaries {
     String platform = cpu.equals("aarch64") ? "linux-arm_64" : "linux-x86_64";
     URL archive = PostgresBinaries.class.getResource("/postgres-" + platform + ".txz");
     if (archive == null) {
-      throw new IOException("there is no PostgreSQL for " + platform + " on the class path");
+      throw new IOException("There is no PostgreSQL for " + platform + " on the class path.");
     }
     long crc = ((JarURLConnection) archive.openConnection()).getJarEntry().getCrc();
     Path home = cache.resolve(platform + "-" + Long.toHexString(crc));
@@ -36,7 +36,7 @@ final class PostgresBinaries {
     return home;
   }
 
-  /** Under another name first: what has the right name is complete. */
+  /** Unpacks under a temporary name first, so that a directory with the final name is complete. */
   private static void unpack(URL archive, Path cache, Path home) throws IOException {
     Files.createDirectories(cache);
     Path draft = Files.createTempDirectory(cache, "unpacking");
@@ -49,7 +49,7 @@ final class PostgresBinaries {
     Files.setPosixFilePermissions(draft, PosixFilePermissions.fromString("rwxr-xr-x"));
     try {
       Files.move(draft, home, StandardCopyOption.ATOMIC_MOVE);
-    } catch (FileSystemException e) { // another process was faster
+    } catch (FileSystemException e) { // another process has unpacked it
       Directories.delete(draft);
       if (!Files.isExecutable(home.resolve("bin/postgres"))) {
         throw e;

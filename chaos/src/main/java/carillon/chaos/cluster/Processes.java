@@ -3,30 +3,33 @@ package carillon.chaos.cluster;
 import java.io.IOException;
 import java.util.List;
 
-/** Every program that the harness starts; none outlives it, and none starts once it ends. */
+/**
+ * Starts the processes of the harness. None outlives the harness, and none starts while it shuts
+ * down.
+ */
 public final class Processes {
 
-  private static boolean over; // guarded by the class
+  private static boolean shutDown; // guarded by the class
   private static boolean hooked; // guarded by the class
 
   private Processes() {}
 
   static synchronized Process start(ProcessBuilder builder) throws IOException {
-    if (over) {
-      throw new IOException("the harness is ending");
+    if (shutDown) {
+      throw new IOException("The harness is shutting down.");
     }
     if (!hooked) {
-      hooked = true; // also in a test whose machine is stopped in the middle
-      Runtime.getRuntime().addShutdownHook(new Thread(Processes::endAll));
+      hooked = true; // also if the JVM of a test is stopped
+      Runtime.getRuntime().addShutdownHook(new Thread(Processes::killAll));
     }
     return builder.start();
   }
 
-  /** Kills all that run, for good. */
-  public static void endAll() {
+  /** Kills all processes and prevents new ones. */
+  public static void killAll() {
     List<ProcessHandle> left;
     synchronized (Processes.class) {
-      over = true;
+      shutDown = true;
       left = ProcessHandle.current().descendants().toList();
     }
     left.forEach(ProcessHandle::destroyForcibly);

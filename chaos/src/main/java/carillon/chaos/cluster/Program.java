@@ -8,29 +8,33 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * How the program of a node is started.
+ * The command that starts a node.
  *
- * @param command what comes before {@code server}
- * @param environment variables that it needs
+ * @param command everything before {@code server}
+ * @param environment additional variables
  */
 public record Program(List<String> command, Map<String, String> environment) {
 
-  /** Small, and good at once rather than fast later: a node does not live long here. */
+  /** A small heap and fast startup: nodes do not live long here. */
   private static final List<String> FLAGS =
       List.of(
           "-Xmx160m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:+ExitOnOutOfMemoryError");
 
-  /** The one that this work tree was built to. */
+  /** The program built from this work tree. */
   public static Program built(Path root) throws IOException {
     return built(root, List.of());
   }
 
-  /** The same with directories of classes that come before its own. */
+  /**
+   * The program built from this work tree.
+   *
+   * @param before directories of classes that take precedence over the program's own
+   */
   public static Program built(Path root, List<Path> before) throws IOException {
     Path target = root.toAbsolutePath().resolve("server/target");
     Path jar = target.resolve("carillon-server.jar");
     if (!Files.exists(jar)) {
-      throw new IOException("there is no " + jar + "; run make build");
+      throw new IOException("There is no " + jar + ". Run make build.");
     }
     List<String> command = new ArrayList<>();
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
@@ -51,14 +55,14 @@ public record Program(List<String> command, Map<String, String> environment) {
     return new Program(List.copyOf(command), Map.of());
   }
 
-  /** The same with more flags for its machine. */
+  /** Adds JVM flags. */
   Program with(List<String> flags) {
     List<String> more = new ArrayList<>(command);
     more.addAll(1, flags);
     return new Program(List.copyOf(more), environment);
   }
 
-  /** That of another checkout, which builds itself if it has to. */
+  /** The program of another checkout, which is built if necessary. */
   public static Program of(Path checkout) {
     return new Program(
         List.of(checkout.toAbsolutePath().resolve("carillon").toString()),

@@ -3,7 +3,9 @@ package carillon.chaos.cluster;
 import java.io.PrintStream;
 import java.util.Locale;
 
-/** Says how far a run is: a line that moves on a terminal, a line every few seconds otherwise. */
+/**
+ * Shows the progress of a run: one updated line on a terminal, otherwise a line every few seconds.
+ */
 public final class Progress {
 
   private static final int WIDTH = 30;
@@ -18,7 +20,7 @@ public final class Progress {
   private long lastLine;
 
   /**
-   * @param expectedSeconds how long all of it will take, for the bar
+   * @param expectedSeconds expected duration of all parts together, for the bar
    */
   public Progress(PrintStream out, boolean isTerminal, long expectedSeconds) {
     this.out = out;
@@ -32,7 +34,7 @@ public final class Progress {
     step = "";
   }
 
-  /** A phase began. */
+  /** Shows that a phase has started. */
   public synchronized void step(String text) {
     step = text;
     if (!isTerminal) {
@@ -40,7 +42,7 @@ public final class Progress {
     }
   }
 
-  /** So much has happened. */
+  /** Shows how much has happened so far. */
   public synchronized void at(long acknowledged, long received) {
     String text =
         String.format(Locale.ROOT, "%,d acknowledged, %,d received", acknowledged, received);

@@ -16,10 +16,11 @@ import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * A line between one node and PostgreSQL that can be slow, cut, or deaf in one direction.
+ * A TCP proxy between one node and PostgreSQL that can delay, block or cut connections, in one
+ * direction or both.
  *
- * <p>What is held back is not thrown away: it arrives late, when the line is whole again, as the
- * kernel's repeated packets do. So a commit may arrive after its sender has given it up.
+ * <p>Blocked bytes are not discarded: they arrive when the relay is open again, as retransmitted
+ * packets do. So a commit may arrive after its sender has given up on it.
  */
 public final class Relay implements AutoCloseable {
 
@@ -27,14 +28,14 @@ public final class Relay implements AutoCloseable {
   private static final int BUFFER = 16 * 1024;
   private static final int CONNECT_MILLIS = 2_000;
 
-  /** What the line does with what it is given. */
+  /** What the relay does with the bytes it receives. */
   enum Mode {
     PASS,
-    /** Both directions, a while later. */
+    /** Delays both directions. */
     DELAY,
-    /** Nothing arrives anywhere. */
+    /** Blocks both directions. */
     DROP,
-    /** What nodes say arrives; what PostgreSQL answers does not. */
+    /** Passes bytes to PostgreSQL, and blocks its responses. */
     HALF
   }
 
@@ -53,7 +54,7 @@ public final class Relay implements AutoCloseable {
     this.target = target;
   }
 
-  /** Listens on a port of its own for what is meant for the given one, both on loopback. */
+  /** Starts a relay on a new port for the given port, both on loopback. */
   static Relay to(int target) throws IOException {
     Relay relay = new Relay(new ServerSocket(0, 256, LOOPBACK), target);
     Thread.ofVirtual().name("relay").start(relay::accept);
@@ -100,18 +101,18 @@ public final class Relay implements AutoCloseable {
     }
   }
 
-  /** Ends every connection as a firewall that forgot them would. */
+  /** Resets every connection, as a firewall does after losing its state. */
   public void rst() {
     lines.forEach(line -> line.end(true));
   }
 
-  /** Ends every connection in order. */
+  /** Closes every connection. */
   void hangUp() {
     lines.forEach(line -> line.end(false));
   }
 
   /**
-   * Lets the next commits of writing transactions succeed and drops their connections before the
+   * Lets the next commits of writing transactions succeed, but closes their connections before the
    * response.
    */
   public void cutCommits(int times) {
@@ -122,12 +123,12 @@ public final class Relay implements AutoCloseable {
     cutsLeft.set(0);
   }
 
-  /** How many commits were carried out without an answer. */
+  /** How many commits were executed without a response. */
   public int cuts() {
     return cuts.get();
   }
 
-  /** The ports from which PostgreSQL is called on behalf of the node. */
+  /** The local ports of the relay's connections to PostgreSQL. */
   public List<Integer> ports() {
     return lines.stream()
         .filter(line -> line.server.isConnected())
@@ -149,7 +150,7 @@ public final class Relay implements AutoCloseable {
   private void connect(Socket client) {
     Socket server = new Socket();
     Line line = new Line(client, server);
-    lines.add(line); // before PostgreSQL hears of it: who ends all connections must not miss one
+    lines.add(line); // before connecting, so that rst() misses no connection
     try {
       client.setTcpNoDelay(true);
       server.setTcpNoDelay(true);
@@ -163,7 +164,7 @@ public final class Relay implements AutoCloseable {
     line.down();
   }
 
-  /** Waits as long as the line holds back what goes this way. */
+  /** Blocks while the relay blocks this direction, or for the delay. */
   private void awaitOpen(boolean up) throws InterruptedException {
     long pause;
     lock.lockInterruptibly();
@@ -180,7 +181,7 @@ public final class Relay implements AutoCloseable {
     }
   }
 
-  /** Takes one of the cuts that are left. */
+  /** Uses up one of the remaining cuts. */
   private boolean takeCut() {
     return cutsLeft.getAndUpdate(left -> Math.max(0, left - 1)) > 0;
   }
@@ -212,8 +213,8 @@ public final class Relay implements AutoCloseable {
 
     private final Socket client;
     private final Socket server;
-    private volatile boolean deaf;
-    private boolean wrote; // in this transaction; of the thread that goes up
+    private volatile boolean dropsResponse;
+    private boolean wrote; // in this transaction; confined to the thread of up()
 
     Line(Socket client, Socket server) {
       this.client = client;
@@ -228,20 +229,20 @@ public final class Relay implements AutoCloseable {
         byte[] buffer = new byte[BUFFER];
         for (int n = in.read(buffer); n >= 0; n = in.read(buffer)) {
           for (String statement : statements.read(buffer, n)) {
-            deaf |= isLost(statement);
+            dropsResponse |= isCut(statement);
           }
           awaitOpen(true);
           out.write(buffer, 0, n);
         }
         awaitOpen(true);
-        server.shutdownOutput(); // a farewell is held back like everything else
+        server.shutdownOutput(); // a close is blocked like everything else
       } catch (IOException | InterruptedException _) {
         end(false);
       }
     }
 
-    /** Whether the answer to this statement is not to arrive. */
-    private boolean isLost(String statement) {
+    /** Whether the response to this statement is to be dropped. */
+    private boolean isCut(String statement) {
       if (Statements.isBoundary(statement)) {
         boolean isCommit = wrote && statement.contains("COMMIT");
         wrote = false;
@@ -257,7 +258,7 @@ public final class Relay implements AutoCloseable {
         OutputStream out = client.getOutputStream();
         byte[] buffer = new byte[BUFFER];
         for (int n = in.read(buffer); n >= 0; n = in.read(buffer)) {
-          if (deaf) {
+          if (dropsResponse) {
             cuts.incrementAndGet();
             end(true);
             return;

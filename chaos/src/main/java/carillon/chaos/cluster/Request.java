@@ -17,15 +17,15 @@ import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.node.MissingNode;
 
 /**
- * An HTTP/1.1 request as it came over a socket.
+ * An HTTP/1.1 request, read from a socket.
  *
- * @param headers by their names in lower case
+ * @param headers by lower-case names
  */
 public record Request(String path, Map<String, String> headers, String body) {
 
-  private static final int LINE_MAX = 16 * 1024;
+  private static final int MAX_LINE = 16 * 1024;
 
-  /** The next one on a connection; null if there is none. */
+  /** Reads the next request of a connection; null at its end. */
   public static @Nullable Request read(InputStream in) throws IOException {
     String start = line(in);
     if (start == null) {
@@ -33,7 +33,7 @@ public record Request(String path, Map<String, String> headers, String body) {
     }
     String[] words = start.split(" ", -1);
     if (words.length != 3) {
-      throw new IOException("not HTTP: " + start);
+      throw new IOException("This is not an HTTP request: " + start);
     }
     Map<String, String> headers = new HashMap<>();
     for (String line = line(in); line != null && !line.isEmpty(); line = line(in)) {
@@ -56,8 +56,8 @@ public record Request(String path, Map<String, String> headers, String body) {
       if (c == '\n') {
         return line.toString().stripTrailing();
       }
-      if (line.length() == LINE_MAX) {
-        throw new IOException("a line without an end");
+      if (line.length() == MAX_LINE) {
+        throw new IOException("A header line is too long.");
       }
       line.append((char) c);
     }
@@ -81,7 +81,7 @@ public record Request(String path, Map<String, String> headers, String body) {
     }
   }
 
-  /** As Standard Webhooks says: HMAC-SHA256 of id, timestamp and body. */
+  /** Checks the signature of Standard Webhooks: HMAC-SHA256 of id, timestamp and body. */
   public boolean isSignedWith(String secret) {
     try {
       Mac mac = Mac.getInstance("HmacSHA256");

@@ -5,7 +5,7 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 
-/** Sends signals to processes that are ours. */
+/** Sends signals to processes of the harness. */
 final class Signals {
 
   private Signals() {}
@@ -26,7 +26,7 @@ final class Signals {
     send("QUIT", List.of(pid));
   }
 
-  /** Those that are gone by now are left alone. */
+  /** Processes that have exited are ignored. */
   private static void send(String signal, Collection<Long> pids) {
     if (pids.isEmpty()) {
       return;
@@ -40,7 +40,7 @@ final class Signals {
           .start()
           .waitFor();
     } catch (IOException e) {
-      throw new IllegalStateException("no signal could be sent: " + e.getMessage(), e);
+      throw new IllegalStateException("Cannot send a signal: " + e.getMessage(), e);
     } catch (InterruptedException _) {
       Thread.currentThread().interrupt();
     }

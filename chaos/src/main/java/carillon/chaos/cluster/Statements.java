@@ -8,13 +8,15 @@ import java.util.Map;
 import java.util.regex.Pattern;
 
 /**
- * Finds in what a client sends to PostgreSQL the statements that it has carried out: those of
- * simple queries, and the prepared ones when they are bound.
+ * Finds the executed statements in the bytes that a client sends to PostgreSQL: simple queries, and
+ * prepared statements when they are bound.
  */
 final class Statements {
 
-  /** Of a message; statements begin with their names and COMMIT is short. */
-  private static final int KEPT = 4096;
+  /**
+   * How many bytes of a message are kept. Statements start with their names, and COMMIT is short.
+   */
+  private static final int MAX_KEPT = 4096;
 
   private static final int HEADER = 5;
   private static final int SSL_REQUEST = 80877103;
@@ -26,23 +28,23 @@ final class Statements {
   private static final Pattern BOUNDARY = Pattern.compile("\\s*(?:BEGIN|COMMIT|ROLLBACK)\\b.*");
 
   private final Map<String, String> prepared = new HashMap<>();
-  private final byte[] kept = new byte[KEPT];
+  private final byte[] kept = new byte[MAX_KEPT];
   private boolean started;
-  private int seen; // bytes of this message, its header among them
+  private int seen; // bytes of this message, including its header
   private int type;
-  private int length; // that follow the type
+  private int length; // bytes after the type
 
-  /** Whether it changes something, as far as its text says; a lock is no change. */
+  /** Whether its text shows that it changes rows. Locking them is not a change. */
   static boolean isWrite(String statement) {
     return WRITE.matcher(statement).find();
   }
 
-  /** Whether a transaction begins or ends with it. */
+  /** Whether it starts or ends a transaction. */
   static boolean isBoundary(String statement) {
     return BOUNDARY.matcher(statement).matches();
   }
 
-  /** The statements that are complete with these bytes. */
+  /** Returns the statements that these bytes complete. */
   List<String> read(byte[] bytes, int n) {
     List<String> found = new ArrayList<>();
     for (int at = 0; at < n; ) {
@@ -50,7 +52,7 @@ final class Statements {
         header(bytes[at++]);
       } else {
         int take = Math.min(n - at, length + 1 - seen);
-        int room = Math.min(take, KEPT - (seen - HEADER));
+        int room = Math.min(take, MAX_KEPT - (seen - HEADER));
         if (room > 0) {
           System.arraycopy(bytes, at, kept, seen - HEADER, room);
         }
@@ -82,7 +84,7 @@ final class Statements {
 
   private void finish(List<String> found) {
     switch (type) {
-      case 0 -> started = !isRequest();
+      case 0 -> started = !isEncryptionRequest();
       case 'Q' -> found.add(text(0));
       case 'P' -> prepared.put(text(0), text(after(0)));
       case 'B' -> {
@@ -95,8 +97,8 @@ final class Statements {
     }
   }
 
-  /** Asks for encryption; the real beginning follows. */
-  private boolean isRequest() {
+  /** A request for encryption, which precedes the startup message. */
+  private boolean isEncryptionRequest() {
     int code = 0;
     for (int i = 0; i < 4; i++) {
       code = (code << 8) | (kept[i] & 0xff);
@@ -105,10 +107,10 @@ final class Statements {
   }
 
   private int size() {
-    return Math.min(KEPT, length + 1 - HEADER);
+    return Math.min(MAX_KEPT, length + 1 - HEADER);
   }
 
-  /** The text that starts there and ends with a zero. */
+  /** The zero-terminated text at this offset. */
   private String text(int from) {
     int end = from;
     while (end < size() && kept[end] != 0) {

@@ -4,7 +4,10 @@ import carillon.chaos.history.Fields;
 import carillon.chaos.history.Recorder;
 import java.io.UncheckedIOException;
 
-/** Threads of the harness. One that fails is written down: what it did not do proves nothing. */
+/**
+ * Starts threads of the harness. A thread that fails is recorded, because the run is then
+ * inconclusive.
+ */
 public final class Watched {
 
   private Watched() {}
@@ -20,7 +23,7 @@ public final class Watched {
     try {
       recorder.event("harness", Fields.of("thread", name).and("error", String.valueOf(failure)));
     } catch (UncheckedIOException _) {
-      // the history is closed: the run is over
+      // the run is over, and the history closed
     }
   }
 }

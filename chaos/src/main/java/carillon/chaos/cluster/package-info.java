@@ -1,4 +1,4 @@
-/** The cluster under test: nodes, PostgreSQL, relays, and the processes that they are. */
+/** The cluster under test: nodes, PostgreSQL, and the relays between them. */
 @NullMarked
 package carillon.chaos.cluster;
 

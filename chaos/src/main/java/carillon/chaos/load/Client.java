@@ -20,8 +20,8 @@ import tools.jackson.databind.JsonNode;
 
 /**
  * A program of one tenant that submits tasks and sometimes cancels, reads or redrives them. When
- * the outcome of a submit is unknown, it repeats the request with the same key, on any node,
- * until it knows.
+ * the outcome of a submit is unknown, it repeats the request with the same key, on any node, until
+ * it knows.
  */
 final class Client {
 
@@ -209,7 +209,9 @@ final class Client {
     long op = recorder.invoke("submit", isRepeat ? fields.and("again", true) : fields);
     Reply reply =
         nodes.call(
-            node, Api.Call.post("/v1/tasks", tenant.key(), submit.body()).once(submit.key()));
+            node,
+            Api.Call.post("/v1/tasks", tenant.key(), submit.body())
+                .withIdempotencyKey(submit.key()));
     if (!isRepeat && random.nextInt(DROPPED_RESPONSES) == 0) {
       reply = new Reply.Lost("the client dropped the response");
     }
@@ -257,11 +259,11 @@ final class Client {
         yield false;
       }
       case Reply.NotSent notSent -> {
-        recorder.fail(op, what, Fields.of("error", notSent.why()));
+        recorder.fail(op, what, Fields.of("error", notSent.reason()));
         yield true;
       }
       case Reply.Lost lost -> {
-        recorder.info(op, what, Fields.of("error", lost.why()));
+        recorder.info(op, what, Fields.of("error", lost.reason()));
         yield false;
       }
     };

@@ -36,7 +36,7 @@ public final class Directed {
   }
 
   private Reply.Answered call(Api.Call call) throws IOException, InterruptedException {
-    return cluster.must(call);
+    return cluster.callSuccessfully(call);
   }
 
   /**
@@ -61,7 +61,7 @@ public final class Directed {
                 .and("maxAttempts", Load.MAX_ATTEMPTS));
     String body = "{\"type\": \"%s\", \"payload\": %s%s}".formatted(type, payload, more);
     Reply.Answered answered =
-        call(Api.Call.post("/v1/tasks", tenant.key(), body).once("directed-" + n));
+        call(Api.Call.post("/v1/tasks", tenant.key(), body).withIdempotencyKey("directed-" + n));
     String id = answered.body().path("id").asString("");
     recorder.ok(op, "submit", Fields.of("id", id).and("status", answered.status()));
     return id;

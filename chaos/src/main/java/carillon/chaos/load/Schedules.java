@@ -79,7 +79,7 @@ final class Schedules {
                     .and("payloadHash", Payload.hash(payload))
                     .and("maxAttempts", Load.MAX_ATTEMPTS));
     Api.Reply.Answered answered =
-        cluster.must(Api.Call.put("/v1/schedules/" + name, tenant.key(), body));
+        cluster.callSuccessfully(Api.Call.put("/v1/schedules/" + name, tenant.key(), body));
     cluster.recorder().ok(op, "schedule-put", Fields.of("status", answered.status()));
   }
 }

@@ -36,15 +36,15 @@ public final class Tenants {
     List<Tenant> tenants = new ArrayList<>();
     for (int i = 1; i <= count; i++) {
       String name = "tenant-" + i;
-      cluster.must(Api.Call.put("/v1/tenants/" + name, cluster.adminKey(), "{}"));
+      cluster.callSuccessfully(Api.Call.put("/v1/tenants/" + name, cluster.adminKey(), "{}"));
       String key =
           cluster
-              .must(
+              .callSuccessfully(
                   Api.Call.post(
                           "/v1/keys",
                           cluster.adminKey(),
                           "{\"name\": \"chaos\", \"role\": \"owner\"}")
-                      .on(name))
+                      .onTenant(name))
               .body()
               .path("key")
               .asString();
@@ -104,6 +104,6 @@ public final class Tenants {
 
   private static void put(Cluster cluster, Tenant tenant, String type, String settings)
       throws IOException, InterruptedException {
-    cluster.must(Api.Call.put("/v1/types/" + type, tenant.key(), settings));
+    cluster.callSuccessfully(Api.Call.put("/v1/types/" + type, tenant.key(), settings));
   }
 }

@@ -195,8 +195,8 @@ final class Worker {
           recorder.fail(op, what, Fields.of("status", answered.status()));
       case Reply.Answered answered ->
           recorder.info(op, what, Fields.of("error", "HTTP " + answered.status()));
-      case Reply.NotSent notSent -> recorder.fail(op, what, Fields.of("error", notSent.why()));
-      case Reply.Lost lost -> recorder.info(op, what, Fields.of("error", lost.why()));
+      case Reply.NotSent notSent -> recorder.fail(op, what, Fields.of("error", notSent.reason()));
+      case Reply.Lost lost -> recorder.info(op, what, Fields.of("error", lost.reason()));
     }
   }
 

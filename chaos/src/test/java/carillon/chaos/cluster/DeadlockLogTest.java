@@ -11,7 +11,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 class DeadlockLogTest {
 
-  /** As PostgreSQL 18 writes it. */
+  /** The format of PostgreSQL 18. */
   private static final String LOG =
       """
       2026-11-18 04:05:32.900 UTC [11]  LOG:  database system is ready to accept connections
@@ -37,7 +37,7 @@ class DeadlockLogTest {
   @TempDir Path directory;
 
   @Test
-  void the_statements_of_a_deadlock_are_found_by_their_names() throws IOException {
+  void a_deadlock_names_its_statements() throws IOException {
     Path log = Files.writeString(directory.resolve("postgres.log"), LOG);
 
     assertThat(DeadlockLog.read(log, "m20"))
@@ -47,7 +47,7 @@ class DeadlockLogTest {
   }
 
   @Test
-  void a_statement_without_a_name_is_known_by_how_it_begins() throws IOException {
+  void a_statement_without_a_name_is_identified_by_its_beginning() throws IOException {
     Path log = Files.writeString(directory.resolve("postgres.log"), LOG);
 
     assertThat(DeadlockLog.read(log, "m2").getFirst().statements())
@@ -56,9 +56,9 @@ class DeadlockLogTest {
   }
 
   @Test
-  void a_database_without_deadlocks_has_none() throws IOException {
+  void deadlocks_of_other_databases_are_ignored() throws IOException {
     Path log = Files.writeString(directory.resolve("postgres.log"), LOG);
 
-    assertThat(DeadlockLog.read(log, "asis_workers")).isEmpty();
+    assertThat(DeadlockLog.read(log, "unmodified_workers")).isEmpty();
   }
 }

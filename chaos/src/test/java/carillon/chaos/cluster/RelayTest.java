@@ -19,10 +19,10 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** A relay in front of a server that the test plays itself. */
+/** A relay in front of a server that the test simulates. */
 class RelayTest {
 
-  private static final int A_MOMENT = 200;
+  private static final int SHORT_MILLIS = 200;
 
   private ServerSocket target;
   private Relay relay;
@@ -47,84 +47,84 @@ class RelayTest {
     target.close();
   }
 
-  private static void say(Socket socket, String text) throws IOException {
+  private static void send(Socket socket, String text) throws IOException {
     socket.getOutputStream().write(text.getBytes(StandardCharsets.US_ASCII));
   }
 
-  private static String hear(Socket socket, int length) throws IOException {
+  private static String receive(Socket socket, int length) throws IOException {
     return new String(socket.getInputStream().readNBytes(length), StandardCharsets.US_ASCII);
   }
 
-  private static void hearsNothing(Socket socket) throws IOException {
-    socket.setSoTimeout(A_MOMENT);
+  private static void receivesNothing(Socket socket) throws IOException {
+    socket.setSoTimeout(SHORT_MILLIS);
     assertThatThrownBy(() -> socket.getInputStream().read())
         .isInstanceOf(SocketTimeoutException.class);
     socket.setSoTimeout(5_000);
   }
 
   @Test
-  void it_passes_both_ways() throws IOException {
-    say(client, "up");
-    say(server, "down");
+  void an_open_relay_passes_both_directions() throws IOException {
+    send(client, "up");
+    send(server, "down");
 
-    assertThat(hear(server, 2)).isEqualTo("up");
-    assertThat(hear(client, 4)).isEqualTo("down");
+    assertThat(receive(server, 2)).isEqualTo("up");
+    assertThat(receive(client, 4)).isEqualTo("down");
   }
 
   @Test
-  void what_is_dropped_arrives_when_the_line_is_whole_again() throws IOException {
+  void blocked_bytes_arrive_when_the_relay_opens() throws IOException {
     relay.drop();
-    say(client, "up");
-    say(server, "down");
-    hearsNothing(server);
-    hearsNothing(client);
+    send(client, "up");
+    send(server, "down");
+    receivesNothing(server);
+    receivesNothing(client);
 
     relay.pass();
 
-    assertThat(hear(server, 2)).isEqualTo("up");
-    assertThat(hear(client, 4)).isEqualTo("down");
+    assertThat(receive(server, 2)).isEqualTo("up");
+    assertThat(receive(client, 4)).isEqualTo("down");
   }
 
   @Test
-  void a_half_line_lets_questions_through_and_no_answers() throws IOException {
+  void a_half_open_relay_passes_requests_and_no_responses() throws IOException {
     relay.half();
-    say(client, "up");
-    say(server, "down");
+    send(client, "up");
+    send(server, "down");
 
-    assertThat(hear(server, 2)).isEqualTo("up");
-    hearsNothing(client);
+    assertThat(receive(server, 2)).isEqualTo("up");
+    receivesNothing(client);
   }
 
   @Test
-  void a_slow_line_takes_its_time() throws IOException {
-    relay.delay(Duration.ofMillis(A_MOMENT));
+  void a_delay_delays_the_bytes() throws IOException {
+    relay.delay(Duration.ofMillis(SHORT_MILLIS));
     long began = System.nanoTime();
-    say(client, "up");
+    send(client, "up");
 
-    assertThat(hear(server, 2)).isEqualTo("up");
+    assertThat(receive(server, 2)).isEqualTo("up");
     assertThat(Duration.ofNanos(System.nanoTime() - began))
-        .isGreaterThanOrEqualTo(Duration.ofMillis(A_MOMENT));
+        .isGreaterThanOrEqualTo(Duration.ofMillis(SHORT_MILLIS));
   }
 
   @Test
-  void who_connects_to_a_line_that_drops_reaches_nobody_until_it_heals() throws IOException {
+  void a_connection_through_a_blocked_relay_is_made_when_it_opens() throws IOException {
     relay.drop();
     try (Socket second = new Socket(InetAddress.ofLiteral("127.0.0.1"), relay.port())) {
-      target.setSoTimeout(A_MOMENT);
+      target.setSoTimeout(SHORT_MILLIS);
       assertThatThrownBy(target::accept).isInstanceOf(SocketTimeoutException.class);
       target.setSoTimeout(5_000);
 
       relay.pass();
 
       try (Socket reached = target.accept()) {
-        say(second, "up");
-        assertThat(hear(reached, 2)).isEqualTo("up");
+        send(second, "up");
+        assertThat(receive(reached, 2)).isEqualTo("up");
       }
     }
   }
 
   @Test
-  void a_reset_ends_every_connection() {
+  void a_reset_closes_every_connection() {
     relay.rst();
 
     assertThatThrownBy(
@@ -134,24 +134,24 @@ class RelayTest {
               }
             })
         .isInstanceOf(IOException.class)
-        .isNotInstanceOf(SocketTimeoutException.class); // that would be a connection that lives
+        .isNotInstanceOf(SocketTimeoutException.class); // which would mean an open connection
     await().untilAsserted(() -> assertThat(relay.ports()).isEmpty());
   }
 
   @Test
-  void a_commit_of_a_write_that_is_cut_arrives_and_its_answer_does_not() throws IOException {
+  void a_cut_commit_of_a_write_arrives_without_a_response() throws IOException {
     relay.cutCommits(1);
     client.getOutputStream().write(startup());
-    hear(server, startup().length);
+    receive(server, startup().length);
     for (String statement : List.of("SELECT 1 FOR UPDATE", "COMMIT", "UPDATE a SET b = 1")) {
       client.getOutputStream().write(query(statement));
-      hear(server, query(statement).length);
-      say(server, "one");
-      assertThat(hear(client, 3)).as(statement).isEqualTo("one");
+      receive(server, query(statement).length);
+      send(server, "one");
+      assertThat(receive(client, 3)).as(statement).isEqualTo("one");
     }
 
     client.getOutputStream().write(query("COMMIT"));
-    assertThat(hear(server, query("COMMIT").length)).contains("COMMIT");
+    assertThat(receive(server, query("COMMIT").length)).contains("COMMIT");
     CompletableFuture<Integer> answer =
         CompletableFuture.supplyAsync(
             () -> {
@@ -161,7 +161,7 @@ class RelayTest {
                 return -1;
               }
             });
-    say(server, "done");
+    send(server, "done");
 
     assertThat(answer.join()).isEqualTo(-1);
     assertThat(relay.cuts()).isEqualTo(1);

@@ -43,7 +43,7 @@ class StatementsTest {
 
   @ParameterizedTest
   @ValueSource(ints = {1, 3, 7, 4096})
-  void prepared_statements_are_found_whenever_they_are_bound(int size) throws IOException {
+  void a_prepared_statement_is_found_each_time_it_is_bound(int size) throws IOException {
     out.writeInt(8); // asks for encryption first
     out.writeInt(80877103);
     out.write(RelayTest.startup());
@@ -66,7 +66,7 @@ class StatementsTest {
   }
 
   @Test
-  void what_was_never_prepared_is_nothing() throws IOException {
+  void binding_an_unknown_statement_finds_nothing() throws IOException {
     out.write(RelayTest.startup());
     message('B', "", "S_7");
 
