@@ -3,7 +3,7 @@ package carillon.chaos;
 import carillon.chaos.cluster.Cluster;
 import carillon.chaos.cluster.Node;
 import carillon.chaos.cluster.Progress;
-import carillon.chaos.faults.Faults;
+import carillon.chaos.faults.FaultInjector;
 import carillon.chaos.history.Fields;
 import carillon.chaos.load.Load;
 import java.io.IOException;
@@ -111,7 +111,9 @@ final class Joins implements Run.Course {
     }
     Node any = nodes.get(random.nextInt(nodes.size()));
     Node node =
-        random.nextInt(3) == 0 ? new Faults(cluster).leader().orElse(any) : any; // it counts most
+        random.nextInt(3) == 0
+            ? new FaultInjector(cluster).leader().orElse(any)
+            : any; // it counts most
     long began = System.nanoTime();
     if (!node.terminate(STOP_PATIENCE)) {
       cluster.recorder().event("node-stuck", Fields.of("node", node.label()));

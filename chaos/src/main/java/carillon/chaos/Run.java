@@ -7,7 +7,7 @@ import carillon.chaos.cluster.Node;
 import carillon.chaos.cluster.Postgres;
 import carillon.chaos.cluster.Progress;
 import carillon.chaos.faults.Nemesis;
-import carillon.chaos.faults.Strike;
+import carillon.chaos.faults.PlannedFault;
 import carillon.chaos.history.Fields;
 import carillon.chaos.history.History;
 import carillon.chaos.history.Recorder;
@@ -102,14 +102,14 @@ public final class Run {
       secrets.add(Fields.of("secret", tenant.secret()));
     }
     List<String> plan = new ArrayList<>();
-    for (Strike strike : scenario.strikes()) {
+    for (PlannedFault planned : scenario.faults()) {
       plan.add(
           "%s at %d ms for %d ms on %d"
               .formatted(
-                  strike.fault().label(),
-                  strike.at().toMillis(),
-                  strike.length().toMillis(),
-                  strike.node()));
+                  planned.fault().label(),
+                  planned.at().toMillis(),
+                  planned.length().toMillis(),
+                  planned.node()));
     }
     return Fields.of("seed", scenario.seed())
         .and("leaseMs", scenario.cluster().lease().toMillis())
@@ -137,7 +137,7 @@ public final class Run {
 
   private void phases(Cluster cluster, Load load) throws IOException, InterruptedException {
     phase(cluster.recorder(), "safety");
-    new Nemesis(cluster, load).run(scenario.strikes(), scenario.safety());
+    new Nemesis(cluster, load).run(scenario.faults(), scenario.safety());
     cluster.heal();
     if (scenario.liveness().isPositive()) {
       live(cluster);
@@ -153,9 +153,10 @@ public final class Run {
         cluster.awaitReady(node);
       }
     }
-    Fields fault = Fields.of("fault", "cut-off").and("id", "liveness").and("node", lost.label());
+    Fields fault =
+        Fields.of("fault", "isolated-node").and("id", "liveness").and("node", lost.label());
     cluster.recorder().event("fault-start", fault);
-    cluster.relay(lost).drop();
+    cluster.relay(lost).block();
     Thread.sleep(scenario.cluster().lease().multipliedBy(2)); // until others have taken over
     phase(cluster.recorder(), "liveness");
     Thread.sleep(scenario.liveness());

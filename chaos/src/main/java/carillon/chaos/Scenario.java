@@ -1,7 +1,7 @@
 package carillon.chaos;
 
 import carillon.chaos.cluster.Cluster;
-import carillon.chaos.faults.Strike;
+import carillon.chaos.faults.PlannedFault;
 import carillon.chaos.load.Load;
 import carillon.chaos.load.Streams;
 import java.time.Duration;
@@ -13,7 +13,7 @@ import java.util.List;
  * @param name of its directory and its database: small letters, digits and underscores
  * @param warm how long nothing breaks at first
  * @param safety how long faults happen
- * @param strikes these faults
+ * @param faults these faults
  * @param liveness how long one node is cut off for good afterwards; zero for not at all
  * @param drain how long what is left may take to end
  */
@@ -24,7 +24,7 @@ public record Scenario(
     Load.Profile load,
     Duration warm,
     Duration safety,
-    List<Strike> strikes,
+    List<PlannedFault> faults,
     Duration liveness,
     Duration drain) {
 
@@ -40,7 +40,7 @@ public record Scenario(
         load,
         Duration.ofSeconds(5),
         safety,
-        Strike.plan(new Streams(seed).of("nemesis"), safety, cluster.nodes()),
+        PlannedFault.plan(new Streams(seed).of("nemesis"), safety, cluster.nodes()),
         liveness,
         DRAIN);
   }
@@ -52,7 +52,7 @@ public record Scenario(
       Cluster.Settings cluster,
       Load.Profile load,
       Duration safety,
-      List<Strike> strikes) {
+      List<PlannedFault> faults) {
     return new Scenario(
         name,
         seed,
@@ -60,7 +60,7 @@ public record Scenario(
         load,
         Duration.ofSeconds(1),
         safety,
-        strikes,
+        faults,
         Duration.ZERO,
         Duration.ofSeconds(15));
   }

@@ -8,7 +8,7 @@ import carillon.chaos.cluster.Postgres;
 import carillon.chaos.cluster.Program;
 import carillon.chaos.cluster.Progress;
 import carillon.chaos.cluster.Watched;
-import carillon.chaos.faults.Faults;
+import carillon.chaos.faults.FaultInjector;
 import carillon.chaos.history.Fields;
 import carillon.chaos.history.History;
 import carillon.chaos.load.Directed;
@@ -361,7 +361,7 @@ public final class Trials {
       throws InterruptedException, SQLException {
     Duration lease = cluster.settings().lease();
     Thread.sleep(Duration.ofSeconds(1));
-    Node leader = new Faults(cluster).leader().orElse(cluster.nodes().getFirst());
+    Node leader = new FaultInjector(cluster).leader().orElse(cluster.nodes().getFirst());
     Fields fault = start(cluster, "leader-pause", 1, leader);
     leader.suspend();
     try {

@@ -7,7 +7,7 @@ import carillon.chaos.cluster.Postgres;
 import carillon.chaos.cluster.Program;
 import carillon.chaos.cluster.Progress;
 import carillon.chaos.faults.Fault;
-import carillon.chaos.faults.Strike;
+import carillon.chaos.faults.PlannedFault;
 import carillon.chaos.history.History;
 import carillon.chaos.load.Load;
 import carillon.chaos.report.Exposure;
@@ -42,7 +42,7 @@ class ShortRunTest {
       history =
           Run.of(
               Scenario.directed(
-                  "short", 11, settings, Load.Profile.USUAL.with(80, 24), SAFETY, strikes()),
+                  "short", 11, settings, Load.Profile.USUAL.with(80, 24), SAFETY, faults()),
               postgres,
               directory,
               progress);
@@ -54,7 +54,7 @@ class ShortRunTest {
     assertThat(exposure.of(Counter.ACKNOWLEDGED)).isGreaterThan(250);
     assertThat(exposure.of(Counter.DELIVERIES)).isGreaterThan(250);
     // But for the one that may find no claim under way to kill.
-    assertThat(exposure.of(Counter.FAULTS)).isGreaterThanOrEqualTo(strikes().size() - 1);
+    assertThat(exposure.of(Counter.FAULTS)).isGreaterThanOrEqualTo(faults().size() - 1);
     assertThat(exposure.of(Counter.KILLS)).isGreaterThanOrEqualTo(1);
     assertThat(exposure.of(Counter.AMBIGUOUS)).isGreaterThanOrEqualTo(1);
     assertThat(exposure.of(Counter.DIALS)).isGreaterThanOrEqualTo(5);
@@ -63,18 +63,18 @@ class ShortRunTest {
     assertThat(Troubles.in(history)).isEmpty();
   }
 
-  private static List<Strike> strikes() {
+  private static List<PlannedFault> faults() {
     return List.of(
-        strike(Fault.AMBIGUOUS_COMMIT, 200, 2_500, 1),
-        strike(Fault.KILL9, 500, 1_000, 0),
-        strike(Fault.PAUSE_LONG, 3_000, 4_500, 2),
-        strike(Fault.PG_CRASH, 5_000, 500, 0),
-        strike(Fault.HALF, 8_000, 4_000, 1),
-        strike(Fault.BACKEND_KILL_CLAIM, 8_500, 1_500, 0),
-        strike(Fault.TERM, 10_000, 500, 2));
+        fault(Fault.AMBIGUOUS_COMMIT, 200, 2_500, 1),
+        fault(Fault.KILL9, 500, 1_000, 0),
+        fault(Fault.PAUSE_LONG, 3_000, 4_500, 2),
+        fault(Fault.PG_CRASH, 5_000, 500, 0),
+        fault(Fault.ONE_WAY_PARTITION, 8_000, 4_000, 1),
+        fault(Fault.BACKEND_KILL_CLAIM, 8_500, 1_500, 0),
+        fault(Fault.SIGTERM, 10_000, 500, 2));
   }
 
-  private static Strike strike(Fault fault, long at, long length, int node) {
-    return Strike.of(fault, Duration.ofMillis(at), Duration.ofMillis(length), node);
+  private static PlannedFault fault(Fault fault, long at, long length, int node) {
+    return PlannedFault.of(fault, Duration.ofMillis(at), Duration.ofMillis(length), node);
   }
 }

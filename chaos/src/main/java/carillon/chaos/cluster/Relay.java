@@ -34,9 +34,9 @@ public final class Relay implements AutoCloseable {
     /** Delays both directions. */
     DELAY,
     /** Blocks both directions. */
-    DROP,
+    BLOCK,
     /** Passes bytes to PostgreSQL, and blocks its responses. */
-    HALF
+    BLOCK_RESPONSES
   }
 
   private final ServerSocket listener;
@@ -73,12 +73,12 @@ public final class Relay implements AutoCloseable {
     set(Mode.DELAY, by.toMillis());
   }
 
-  public void drop() {
-    set(Mode.DROP, 0);
+  public void block() {
+    set(Mode.BLOCK, 0);
   }
 
-  public void half() {
-    set(Mode.HALF, 0);
+  public void blockResponses() {
+    set(Mode.BLOCK_RESPONSES, 0);
   }
 
   private void set(Mode newMode, long millis) {
@@ -169,7 +169,7 @@ public final class Relay implements AutoCloseable {
     long pause;
     lock.lockInterruptibly();
     try {
-      while (mode == Mode.DROP || (mode == Mode.HALF && !up)) {
+      while (mode == Mode.BLOCK || (mode == Mode.BLOCK_RESPONSES && !up)) {
         changed.await();
       }
       pause = mode == Mode.DELAY ? delayMillis : 0;

@@ -18,56 +18,50 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
-/** Lets a plan of faults happen, and notes when each began and ended. */
+/** Injects the faults of a plan, and records when each started and ended. */
 public final class Nemesis {
 
-  /** How long a fault waits for the moment in which it hurts most. */
-  private static final Duration PATIENCE = Duration.ofSeconds(3);
+  /** How long a fault waits for the moment when it does the most damage. */
+  private static final Duration MAX_WAIT = Duration.ofSeconds(3);
 
-  /** Acknowledged in the second before the database crashes. */
+  /** Submits acknowledged in the last second, before the database crashes. */
   private static final int ENOUGH_ACKNOWLEDGED = 55;
 
-  private static final Set<Fault> LATER_WITH_WORK =
+  private static final Set<Fault> NEED_CLAIMS =
       EnumSet.of(
           Fault.KILL9,
           Fault.KILL_ALL,
           Fault.LEADER_KILL,
           Fault.PAUSE_LONG,
           Fault.LEADER_PAUSE,
-          Fault.TERM);
+          Fault.SIGTERM);
 
   private final Load load;
   private final Recorder recorder;
-  private final Faults faults;
+  private final FaultInjector injector;
   private final AtomicInteger ids = new AtomicInteger();
-  private final AtomicInteger underWay = new AtomicInteger();
 
   public Nemesis(Cluster cluster, Load load) {
     this.load = load;
     this.recorder = cluster.recorder();
-    this.faults = new Faults(cluster);
-  }
-
-  /** Faults that hold now. */
-  int underWay() {
-    return underWay.get();
+    this.injector = new FaultInjector(cluster);
   }
 
   /** Returns when the time is over and every fault has ended. */
-  public void run(List<Strike> plan, Duration length) throws InterruptedException {
+  public void run(List<PlannedFault> plan, Duration length) throws InterruptedException {
     long start = System.nanoTime();
-    List<Thread> strikes = new ArrayList<>();
+    List<Thread> injections = new ArrayList<>();
     try {
-      for (Strike strike : plan) {
-        sleepUntil(start + strike.at().toNanos());
-        strikes.add(Watched.start(recorder, strike.fault().label(), () -> strike(strike)));
+      for (PlannedFault planned : plan) {
+        sleepUntil(start + planned.at().toNanos());
+        injections.add(Watched.start(recorder, planned.fault().label(), () -> inject(planned)));
       }
       sleepUntil(start + length.toNanos());
     } finally {
-      strikes.forEach(Thread::interrupt); // each undoes what it did
+      injections.forEach(Thread::interrupt); // each fault undoes itself
     }
-    for (Thread strike : strikes) {
-      strike.join();
+    for (Thread injection : injections) {
+      injection.join();
     }
   }
 
@@ -78,37 +72,35 @@ public final class Nemesis {
     }
   }
 
-  private void strike(Strike strike) {
-    Fault fault = strike.fault();
+  private void inject(PlannedFault planned) {
+    Fault fault = planned.fault();
     int id = ids.incrementAndGet();
-    Optional<Node> victim = faults.victim(strike);
+    Optional<Node> victim = injector.victim(planned);
     Fields fields = Fields.of("fault", fault.label()).and("id", id);
-    if (victim.isEmpty() && Faults.needsNode(fault)) {
+    if (victim.isEmpty() && FaultInjector.needsNode(fault)) {
       recorder.event("fault-skipped", fields);
       return;
     }
-    underWay.incrementAndGet();
     AtomicLong effect = new AtomicLong();
     try {
       recorder.event(
           "fault-start",
           fields
               .and("node", victim.map(Node::label).orElse(null))
-              .and("millis", strike.length().toMillis())
+              .and("millis", planned.length().toMillis())
               .and("inFlight", awaitInFlight(fault, victim))
               .and("acknowledged", awaitAcknowledged(fault)));
-      faults.strike(strike, victim, effect);
+      injector.inject(planned, victim, effect);
     } catch (InterruptedException _) {
-      // The time is over: what it did is undone.
+      // The time is over, and the fault has been undone.
     } catch (IOException | SQLException | RuntimeException | Error e) {
       recorder.event("fault-failed", fields.and("error", String.valueOf(e)));
     } finally {
-      underWay.decrementAndGet();
       recorder.event("fault-end", fields.and(effect(fault, effect.get())));
     }
   }
 
-  /** What those did of which one cannot say beforehand whether they do anything. */
+  /** The effect of faults that may turn out to have none. */
   private static Fields effect(Fault fault, long effect) {
     return switch (fault) {
       case AMBIGUOUS_COMMIT -> Fields.of("cuts", effect);
@@ -117,17 +109,19 @@ public final class Nemesis {
     };
   }
 
-  /** For what only counts if something was under way. */
+  /**
+   * Waits for a claim if the fault only matters with work in flight; returns the number of claims.
+   */
   private @Nullable Long awaitInFlight(Fault fault, Optional<Node> victim)
       throws InterruptedException {
-    if (!LATER_WITH_WORK.contains(fault)) {
+    if (!NEED_CLAIMS.contains(fault)) {
       return null;
     }
-    long end = System.nanoTime() + PATIENCE.toNanos();
-    long inFlight = faults.inFlight(victim);
+    long end = System.nanoTime() + MAX_WAIT.toNanos();
+    long inFlight = injector.inFlight(victim);
     while (inFlight == 0 && System.nanoTime() - end < 0) {
       Thread.sleep(40);
-      inFlight = faults.inFlight(victim);
+      inFlight = injector.inFlight(victim);
     }
     return inFlight;
   }
@@ -136,7 +130,7 @@ public final class Nemesis {
     if (fault != Fault.PG_CRASH) {
       return null;
     }
-    long end = System.nanoTime() + PATIENCE.toNanos();
+    long end = System.nanoTime() + MAX_WAIT.toNanos();
     while (load.acknowledgedLately() < ENOUGH_ACKNOWLEDGED && System.nanoTime() - end < 0) {
       Thread.sleep(40);
     }

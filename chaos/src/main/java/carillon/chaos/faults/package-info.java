@@ -1,4 +1,4 @@
-/** The faults that happen to a cluster, and the plan by which they happen. */
+/** Faults, and the plan that injects them into a cluster. */
 @NullMarked
 package carillon.chaos.faults;
 

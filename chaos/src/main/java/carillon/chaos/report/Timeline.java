@@ -260,7 +260,7 @@ final class Timeline {
 
   /** By what it does: kills, silence, the line to the database, the database itself. */
   private static String colour(String kind) {
-    if (kind.contains("kill") || kind.equals("term")) {
+    if (kind.contains("kill") || kind.equals("sigterm")) {
       return "#f4a9a0";
     }
     if (kind.contains("pause") || kind.equals("flap")) {

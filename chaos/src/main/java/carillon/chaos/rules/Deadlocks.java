@@ -24,7 +24,7 @@ public final class Deadlocks {
       Set.of("Outcomes.retire", "LeaseRenewals.checkSooner");
 
   /** Statements of the harness, which lock in any order. */
-  private static final String HARNESS = "Faults.";
+  private static final String HARNESS = "FaultInjector.";
 
   private Deadlocks() {}
 

@@ -23,11 +23,17 @@ public final class Duplicates {
    * within the lease, an orderly stop.
    */
   private static final Set<String> HARMLESS =
-      Set.of("held-snapshot", "backend-kill-idle", "pause-short", "term");
+      Set.of("held-snapshot", "backend-kill-idle", "pause-short", "sigterm");
 
   /** A writer may learn only a lease later that its write was lost. */
   private static final Set<String> FELT_LATER =
-      Set.of("pg-crash", "pg-freeze", "pg-restart-fast", "failover", "lock-table", "swizzle");
+      Set.of(
+          "pg-crash",
+          "pg-freeze",
+          "pg-restart-fast",
+          "failover",
+          "lock-table",
+          "rolling-partition");
 
   private static final Set<String> PAUSES =
       Set.of("pause-short", "pause-long", "leader-pause", "flap");
@@ -90,9 +96,9 @@ public final class Duplicates {
     if (facts.mayBeRedriven(task, before.began(), again.began())) {
       return "redrive";
     }
-    Fault general = null;
-    Fault earlier = null;
-    for (Fault fault : facts.faults()) {
+    FaultPeriod general = null;
+    FaultPeriod earlier = null;
+    for (FaultPeriod fault : facts.faults()) {
       boolean isOfHolder = fault.hits(holder);
       boolean isOfAll = fault.node() == null;
       if (!isDisturbing(facts, fault) || !(isOfHolder || isOfAll)) {
@@ -115,9 +121,9 @@ public final class Duplicates {
   }
 
   /** An orderly stop that took too long was killed: its exit status is not 0. */
-  private static boolean isDisturbing(Facts facts, Fault fault) {
+  private static boolean isDisturbing(Facts facts, FaultPeriod fault) {
     boolean isKilled =
-        fault.kind().equals("term")
+        fault.kind().equals("sigterm")
             && facts.history().events().stream()
                 .anyMatch(
                     event ->

@@ -37,7 +37,7 @@ public final class Facts {
   private final Map<String, Op> submitOf = new HashMap<>();
   private final Map<String, List<Op>> submitsByNumber = new LinkedHashMap<>();
   private final Map<String, Op> schedulePuts = new HashMap<>();
-  private final List<Fault> faults = new ArrayList<>();
+  private final List<FaultPeriod> faults = new ArrayList<>();
   private final Set<String> labels = new LinkedHashSet<>();
   private Fields options = Fields.none();
 
@@ -156,7 +156,7 @@ public final class Facts {
     for (Event event : history.events()) {
       if (event.is("fault-start")) {
         long until = ends.getOrDefault(faultId(event), Long.MAX_VALUE);
-        faults.add(new Fault(event.need("fault"), event.text("node"), event.wall(), until));
+        faults.add(new FaultPeriod(event.need("fault"), event.text("node"), event.wall(), until));
       }
     }
   }
@@ -310,7 +310,7 @@ public final class Facts {
     return id.equals(label) || id.startsWith(label + "-");
   }
 
-  List<Fault> faults() {
+  List<FaultPeriod> faults() {
     return faults;
   }
 

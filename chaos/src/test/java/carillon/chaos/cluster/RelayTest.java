@@ -73,7 +73,7 @@ class RelayTest {
 
   @Test
   void blocked_bytes_arrive_when_the_relay_opens() throws IOException {
-    relay.drop();
+    relay.block();
     send(client, "up");
     send(server, "down");
     receivesNothing(server);
@@ -86,8 +86,8 @@ class RelayTest {
   }
 
   @Test
-  void a_half_open_relay_passes_requests_and_no_responses() throws IOException {
-    relay.half();
+  void blocked_responses_do_not_block_requests() throws IOException {
+    relay.blockResponses();
     send(client, "up");
     send(server, "down");
 
@@ -108,7 +108,7 @@ class RelayTest {
 
   @Test
   void a_connection_through_a_blocked_relay_is_made_when_it_opens() throws IOException {
-    relay.drop();
+    relay.block();
     try (Socket second = new Socket(InetAddress.ofLiteral("127.0.0.1"), relay.port())) {
       target.setSoTimeout(SHORT_MILLIS);
       assertThatThrownBy(target::accept).isInstanceOf(SocketTimeoutException.class);

@@ -76,7 +76,7 @@ class ExposureTest {
     fault("pg-crash", Fields.of("acknowledged", 49), Fields.none());
     fault("pg-crash", Fields.of("acknowledged", 50), Fields.none());
     fault("ambiguous-commit", Fields.none(), Fields.of("cuts", 4));
-    fault("half", Fields.none(), Fields.of("cuts", 4));
+    fault("one-way-partition", Fields.none(), Fields.of("cuts", 4));
 
     Exposure exposure = exposure();
 

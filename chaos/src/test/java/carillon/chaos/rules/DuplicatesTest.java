@@ -31,7 +31,7 @@ class DuplicatesTest {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"pause-short", "term"})
+  @ValueSource(strings = {"pause-short", "sigterm"})
   void what_should_harm_nobody_explains_nothing(String kind) {
     String id = story.completed(98);
     fault(kind, "node-1");
@@ -43,7 +43,7 @@ class DuplicatesTest {
   @Test
   void a_stop_that_ended_with_a_kill_explains_a_duplicate() {
     String id = story.completed(98);
-    Fields fault = Fields.of("fault", "term").and("id", 1);
+    Fields fault = Fields.of("fault", "sigterm").and("id", 1);
     story.event("fault-start", fault.and("node", "node-1"));
     story.event("node-exit", Fields.of("node", "node-1").and("status", 137));
     story.event("fault-end", fault);

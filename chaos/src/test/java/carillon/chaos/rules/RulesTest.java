@@ -151,7 +151,7 @@ class RulesTest {
   @CsvSource({
     "Outcomes.finish, Completions.complete", // two batches that want the same tasks in turns
     "WorkQueue.claimDue, WorkQueue.claimDue",
-    "Faults.lockTable, Claims.retireOver" // the harness locks in any order
+    "FaultInjector.lockTable, Claims.retireOver" // the harness locks in any order
   })
   void a_deadlock_of_others_is_not_for_this_rule(String one, String other) {
     deadlock(one, other);

@@ -17,25 +17,28 @@ import java.util.Optional;
 import java.util.SplittableRandom;
 import java.util.concurrent.atomic.AtomicLong;
 
-/** Does one fault to a cluster, and undoes it, whatever happens meanwhile. */
-public final class Faults {
+/** Injects one fault into a cluster, and always undoes it. */
+public final class FaultInjector {
 
   private static final int CUTS = 6;
   private static final Duration STOP_PATIENCE = Duration.ofSeconds(12);
 
   private final Cluster cluster;
 
-  public Faults(Cluster cluster) {
+  public FaultInjector(Cluster cluster) {
     this.cluster = cluster;
   }
 
-  /** The node that a strike hits, as far as it is one; of those on the leader, who leads now. */
-  Optional<Node> victim(Strike strike) {
-    return switch (strike.fault()) {
+  /**
+   * The node that a fault hits, if it hits a single one; for a fault of the leader, the current
+   * leader.
+   */
+  Optional<Node> victim(PlannedFault planned) {
+    return switch (planned.fault()) {
       case LEADER_BACKEND_KILL, LEADER_KILL, LEADER_PAUSE -> leader();
       default ->
-          strike.fault().hits == Fault.Hits.NODE
-              ? Optional.of(cluster.nodes().get(strike.node() % cluster.nodes().size()))
+          planned.fault().scope == Fault.Scope.NODE
+              ? Optional.of(cluster.nodes().get(planned.node() % cluster.nodes().size()))
               : Optional.empty();
     };
   }
@@ -43,35 +46,35 @@ public final class Faults {
   static boolean needsNode(Fault fault) {
     return switch (fault) {
       case LEADER_BACKEND_KILL, LEADER_KILL, LEADER_PAUSE -> true;
-      default -> fault.hits == Fault.Hits.NODE;
+      default -> fault.scope == Fault.Scope.NODE;
     };
   }
 
   /**
-   * Returns when it is over.
+   * Returns when the fault is over.
    *
-   * @param effect is raised by each session that it ended and each commit that it cut
+   * @param effect incremented by each session that the fault terminated and each commit that it cut
    */
-  void strike(Strike strike, Optional<Node> victim, AtomicLong effect)
+  void inject(PlannedFault planned, Optional<Node> victim, AtomicLong effect)
       throws InterruptedException, IOException, SQLException {
-    switch (strike.fault()) {
-      case KILL9, LEADER_KILL -> kill(victim.orElseThrow(), strike.length());
-      case KILL_ALL -> killAll(strike);
-      case TERM -> terminate(victim.orElseThrow(), strike.length());
-      case PAUSE_SHORT, PAUSE_LONG, LEADER_PAUSE -> pause(victim.orElseThrow(), strike.length());
-      case FLAP -> flap(victim.orElseThrow(), strike);
+    switch (planned.fault()) {
+      case KILL9, LEADER_KILL -> kill(victim.orElseThrow(), planned.length());
+      case KILL_ALL -> killAll(planned);
+      case SIGTERM -> terminate(victim.orElseThrow(), planned.length());
+      case PAUSE_SHORT, PAUSE_LONG, LEADER_PAUSE -> pause(victim.orElseThrow(), planned.length());
+      case FLAP -> flap(victim.orElseThrow(), planned);
       case BACKEND_KILL_IDLE -> killBackends(victim.orElseThrow(), " AND state = 'idle'", effect);
       case LEADER_BACKEND_KILL -> killBackends(victim.orElseThrow(), "", effect);
-      case BACKEND_KILL_CLAIM -> killClaims(strike.length(), effect);
-      case AMBIGUOUS_COMMIT -> cutCommits(victim.orElseThrow(), strike.length(), effect);
+      case BACKEND_KILL_CLAIM -> killClaims(planned.length(), effect);
+      case AMBIGUOUS_COMMIT -> cutCommits(victim.orElseThrow(), planned.length(), effect);
       case RESET -> cluster.relay(victim.orElseThrow()).rst();
-      case PG_RESTART_FAST -> cluster.postgres().restart(Postgres.Stop.FAST, strike.length());
-      case PG_CRASH -> cluster.postgres().restart(Postgres.Stop.IMMEDIATE, strike.length());
-      case PG_FREEZE -> freeze(strike.length());
-      case DROP, HALF, DELAY -> disturb(victim.orElseThrow(), strike);
-      case SWIZZLE -> swizzle(strike);
-      case HELD_SNAPSHOT -> holdSnapshot(strike.length());
-      case LOCK_TABLE -> lockTable(strike.length());
+      case PG_RESTART_FAST -> cluster.postgres().restart(Postgres.Stop.FAST, planned.length());
+      case PG_CRASH -> cluster.postgres().restart(Postgres.Stop.IMMEDIATE, planned.length());
+      case PG_FREEZE -> freeze(planned.length());
+      case PARTITION, ONE_WAY_PARTITION, DELAY -> disturb(victim.orElseThrow(), planned);
+      case ROLLING_PARTITION -> rollingPartition(planned);
+      case HELD_SNAPSHOT -> holdSnapshot(planned.length());
+      case LOCK_TABLE -> lockTable(planned.length());
     }
   }
 
@@ -84,7 +87,7 @@ public final class Faults {
     }
   }
 
-  private void killAll(Strike strike) throws InterruptedException, IOException {
+  private void killAll(PlannedFault planned) throws InterruptedException, IOException {
     List<Thread> kills = new ArrayList<>();
     for (Node node : cluster.nodes()) {
       kills.add(
@@ -103,7 +106,7 @@ public final class Faults {
         kill.join();
       }
       for (Node node : cluster.nodes()) {
-        Thread.sleep(strike.length().dividedBy(cluster.nodes().size()));
+        Thread.sleep(planned.length().dividedBy(cluster.nodes().size()));
         node.start();
       }
     } finally {
@@ -133,19 +136,19 @@ public final class Faults {
     }
   }
 
-  private static void flap(Node node, Strike strike) throws InterruptedException {
-    SplittableRandom random = new SplittableRandom(strike.draw());
-    long end = System.nanoTime() + strike.length().toNanos();
+  private static void flap(Node node, PlannedFault planned) throws InterruptedException {
+    SplittableRandom random = new SplittableRandom(planned.draw());
+    long end = System.nanoTime() + planned.length().toNanos();
     while (System.nanoTime() - end < 0) {
       pause(node, Duration.ofMillis(random.nextInt(200, 1200)));
       Thread.sleep(random.nextInt(100, 500));
     }
   }
 
-  /* Ends sessions that a node's relay has opened. */
+  /* Terminates the sessions of a node, which its relay has opened. */
   private static final String KILL_BACKENDS =
       """
-      /* Faults.killBackends */
+      /* FaultInjector.killBackends */
       SELECT count(*) FILTER (WHERE pg_terminate_backend(pid))
       FROM pg_stat_activity
       WHERE datname = current_database()
@@ -162,7 +165,7 @@ public final class Faults {
 
   private static final String KILL_CLAIMS =
       """
-      /* Faults.killClaims */
+      /* FaultInjector.killClaims */
       SELECT count(*) FILTER (WHERE pg_terminate_backend(pid))
       FROM pg_stat_activity
       WHERE datname = current_database()
@@ -211,30 +214,30 @@ public final class Faults {
     }
   }
 
-  private void disturb(Node node, Strike strike) throws InterruptedException {
+  private void disturb(Node node, PlannedFault planned) throws InterruptedException {
     Relay relay = cluster.relay(node);
-    switch (strike.fault()) {
-      case DROP -> relay.drop();
-      case HALF -> relay.half();
+    switch (planned.fault()) {
+      case PARTITION -> relay.block();
+      case ONE_WAY_PARTITION -> relay.blockResponses();
       default ->
-          relay.delay(Duration.ofMillis(new SplittableRandom(strike.draw()).nextInt(20, 250)));
+          relay.delay(Duration.ofMillis(new SplittableRandom(planned.draw()).nextInt(20, 250)));
     }
     try {
-      Thread.sleep(strike.length());
+      Thread.sleep(planned.length());
     } finally {
       relay.pass();
     }
   }
 
-  private void swizzle(Strike strike) throws InterruptedException {
-    SplittableRandom random = new SplittableRandom(strike.draw());
+  private void rollingPartition(PlannedFault planned) throws InterruptedException {
+    SplittableRandom random = new SplittableRandom(planned.draw());
     List<Relay> relays = new ArrayList<>();
     cluster.nodes().forEach(node -> relays.add(cluster.relay(node)));
-    Duration step = strike.length().dividedBy(2L * relays.size());
+    Duration step = planned.length().dividedBy(2L * relays.size());
     try {
       for (Relay relay : relays) {
         if (random.nextInt(3) > 0) {
-          relay.drop();
+          relay.block();
         }
         Thread.sleep(step);
       }
@@ -253,7 +256,7 @@ public final class Faults {
         Statement statement = connection.createStatement()) {
       connection.setAutoCommit(false);
       connection.setTransactionIsolation(Connection.TRANSACTION_REPEATABLE_READ);
-      statement.execute("/* Faults.holdSnapshot */ SELECT count(*) FROM carillon.node");
+      statement.execute("/* FaultInjector.holdSnapshot */ SELECT count(*) FROM carillon.node");
       Thread.sleep(length);
       connection.rollback();
     }
@@ -263,7 +266,7 @@ public final class Faults {
     try (Connection connection = cluster.connect();
         Statement statement = connection.createStatement()) {
       connection.setAutoCommit(false);
-      statement.execute("/* Faults.lockTable */ LOCK TABLE carillon.task IN SHARE MODE");
+      statement.execute("/* FaultInjector.lockTable */ LOCK TABLE carillon.task IN SHARE MODE");
       Thread.sleep(length);
       connection.rollback();
     }
@@ -272,7 +275,7 @@ public final class Faults {
   /* The node whose leadership has not expired. */
   private static final String LEADER =
       """
-      /* Faults.leader */
+      /* FaultInjector.leader */
       SELECT n.label
       FROM carillon.leadership l
       JOIN carillon.node n ON n.id = l.node
@@ -284,14 +287,14 @@ public final class Faults {
         Statement statement = connection.createStatement();
         ResultSet rows = statement.executeQuery(LEADER)) {
       return rows.next()
-          ? cluster.nodes().stream().filter(node -> isCalled(node, rows)).findFirst()
+          ? cluster.nodes().stream().filter(node -> hasLabel(node, rows)).findFirst()
           : Optional.empty();
     } catch (SQLException _) {
-      return Optional.empty(); // no leaders in this program, or no database now
+      return Optional.empty(); // the database is unreachable
     }
   }
 
-  private static boolean isCalled(Node node, ResultSet row) {
+  private static boolean hasLabel(Node node, ResultSet row) {
     try {
       return node.label().equals(row.getString(1));
     } catch (SQLException e) {
@@ -301,7 +304,7 @@ public final class Faults {
 
   private static final String IN_FLIGHT =
       """
-      /* Faults.inFlight */
+      /* FaultInjector.inFlight */
       SELECT count(*)
       FROM carillon.claim c
       JOIN carillon.node n ON n.id = c.node
@@ -311,8 +314,8 @@ public final class Faults {
       """;
 
   /**
-   * Claims that a node, or all of them, have not ended yet: of the lives that they have now, not of
-   * those whose leases are left. 0 if the database cannot say.
+   * How many unfinished claims a node has, or all nodes have. Counts claims of current processes
+   * only, not those that crashed ones left. 0 if the database is unreachable.
    */
   long inFlight(Optional<Node> node) {
     try (Connection connection = cluster.connect();

@@ -3,17 +3,17 @@ package carillon.chaos.rules;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A disturbance, from its start until its end, both in microseconds.
+ * A fault from its start to its end, both in microseconds.
  *
- * @param node whom it concerns; null if everybody
+ * @param node the node it hit; null for all nodes or the database
  */
-record Fault(String kind, @Nullable String node, long from, long until) {
+record FaultPeriod(String kind, @Nullable String node, long from, long until) {
 
   boolean overlaps(long begin, long end, long aftermath) {
     return from <= end && (until == Long.MAX_VALUE || until + aftermath >= begin);
   }
 
-  /** Whether it was done to this holder alone, an id that a node made from its label. */
+  /** Whether the fault hit only this holder, whose id starts with the label of its node. */
   boolean hits(@Nullable String holder) {
     return node != null && holder != null && Facts.isOf(holder, node);
   }
