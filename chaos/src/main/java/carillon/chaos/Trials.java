@@ -212,7 +212,7 @@ public final class Trials {
           }
           course(scenario).run(cluster, load);
         };
-    if (!scenario.isAlone()) {
+    if (!scenario.needsOwnDatabase()) {
       return Run.of(played, postgres, place, progress, course);
     }
     try (Postgres own = Postgres.start(place, binaries)) {

@@ -1,25 +1,29 @@
 package carillon.chaos.mutants;
 
-/** One change to one class; refused unless what it changes is there exactly as often as it says. */
+/**
+ * One change to one class. It fails unless the class contains exactly the stated number of
+ * occurrences.
+ */
 public sealed interface Edit {
 
   String className();
 
   /**
-   * Another text inside the string constants of a class, as its SQL is.
+   * Replaces a text inside the string constants of a class, such as SQL.
    *
-   * @param times how often it stands there
+   * @param times expected number of occurrences
    */
   record Text(String className, String from, String to, int times) implements Edit {}
 
   /**
-   * Another method in the place of one that a method calls.
+   * Replaces the calls of one method by calls of a static method.
    *
-   * @param in the method that calls; of all that have this name
-   * @param call the one that is called, as {@code java.sql.Connection.commit}
-   * @param standIn a class here, with a static method of the same name that takes the receiver too,
-   *     and all as objects
+   * @param in the calling method; all overloads of this name
+   * @param call the called method, such as {@code java.sql.Connection.commit}
+   * @param replacement a class of this package with a static method of the same name; it takes the
+   *     receiver first, and all objects as {@code Object}
+   * @param times expected number of occurrences
    */
-  record Call(String className, String in, String call, Class<?> standIn, int times)
+  record Call(String className, String in, String call, Class<?> replacement, int times)
       implements Edit {}
 }

@@ -5,58 +5,58 @@ import carillon.chaos.rules.Violation;
 import java.util.List;
 
 /**
- * A program that is broken in one way.
+ * The program with one defect.
  *
- * @param name as M1
- * @param breaks what it does wrong
+ * @param name such as M1
+ * @param defect what the program does wrong, for the report
  * @param edits of the program's classes
- * @param sql run on its database once that is there
- * @param scenario what exposes it
- * @param caughtBy the rule that must fire
- * @param saying what it must say; empty where anything will do
+ * @param sql executed in the database after the migrations
+ * @param scenario exposes the defect
+ * @param caughtBy the rule that must report the defect
+ * @param expectedText part of the violation that counts; empty for any violation of the rule
  */
 public record Mutant(
     String name,
-    String breaks,
+    String defect,
     List<Edit> edits,
     List<String> sql,
     Scenario scenario,
     Rule caughtBy,
-    String saying) {
+    String expectedText) {
 
   Mutant(
       String name,
-      String breaks,
+      String defect,
       List<Edit> edits,
       List<String> sql,
       Scenario scenario,
       Rule caughtBy) {
-    this(name, breaks, edits, sql, scenario, caughtBy, "");
+    this(name, defect, edits, sql, scenario, caughtBy, "");
   }
 
   public boolean isCaughtBy(Violation violation) {
-    return violation.rule() == caughtBy && violation.what().contains(saying);
+    return violation.rule() == caughtBy && violation.what().contains(expectedText);
   }
 
-  /** What is done to a program to see whether it is broken. */
+  /** The load and the faults that expose a defect. */
   public enum Scenario {
-    /** Workers pull, report late, with old tokens, and for longer than their lease. */
+    /** Pull workers report late, with old tokens, or for longer than their lease. */
     WORKERS(1),
-    /** Deliveries fail, are cancelled and redriven, strangers look. */
+    /** Deliveries fail, are cancelled and redriven, and another tenant tries to read tasks. */
     DELIVERIES(1),
-    /** The database crashes under submits. */
+    /** The database crashes while tasks are submitted. */
     DATABASE_CRASH(1),
-    /** The node is killed under submits. */
+    /** The node is killed while tasks are submitted. */
     NODE_CRASH(1),
     /** Schedules fire. */
     SCHEDULES(1),
-    /** The leader is paused for longer than its lease and then resumed. */
+    /** The leader is paused for longer than the leader lease. */
     LEADER_PAUSE(2),
-    /** A host name changes its address all the time. */
+    /** Tasks go to a host name that changes its address all the time. */
     NAMES(1),
-    /** A task kills whichever node runs it, among others that do no harm. */
+    /** One task kills every node that runs it, among other tasks. */
     POISON(1),
-    /** Tasks that a node may have died of are cancelled while they wait for their group. */
+    /** Suspects are cancelled while their node holds them back. */
     SUSPECTS(1);
 
     private final int nodes;
@@ -69,8 +69,8 @@ public record Mutant(
       return nodes;
     }
 
-    /** Whether it breaks what others need, and so needs a database of its own. */
-    public boolean isAlone() {
+    /** Whether the scenario needs its own database server, because it breaks the server. */
+    public boolean needsOwnDatabase() {
       return this == DATABASE_CRASH;
     }
   }

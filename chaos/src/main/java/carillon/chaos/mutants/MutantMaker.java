@@ -30,25 +30,25 @@ import java.util.Set;
 import java.util.function.Predicate;
 
 /**
- * Makes a mutant: the classes that it changes, in a directory that is to come before the server's
- * jar on the class path.
+ * Builds a mutant: writes the changed classes to a directory that precedes the server's jar on the
+ * class path.
  */
 public final class MutantMaker {
 
   private final Path jar;
 
   /**
-   * @param jar of the server as it was built
+   * @param jar the built server
    */
   public MutantMaker(Path jar) {
     this.jar = jar;
   }
 
   /**
-   * Writes the classes that differ.
+   * Writes the changed classes.
    *
-   * @throws IllegalStateException if the program does not have what is to be changed: then this
-   *     mutant has to be thought over, as the program was
+   * @throws IllegalStateException if the program does not contain what an edit replaces. The
+   *     program has changed then, and the mutant needs to be revised.
    */
   public void make(Mutant mutant, Path into) throws IOException {
     Map<String, List<Edit>> byClass = new LinkedHashMap<>();
@@ -66,7 +66,7 @@ public final class MutantMaker {
         for (Edit edit : each.getValue()) {
           bytes = apply(classFile, mutant.name(), edit, bytes);
           if (edit instanceof Edit.Call call) {
-            copy(call.standIn(), into);
+            copy(call.replacement(), into);
           }
         }
         write(into, each.getKey(), bytes);
@@ -86,7 +86,7 @@ public final class MutantMaker {
   private static byte[] read(ClassLoader loader, String className) throws IOException {
     try (InputStream in = loader.getResourceAsStream(file(className))) {
       if (in == null) {
-        throw new IllegalStateException("the program has no class " + className);
+        throw new IllegalStateException("The program has no class " + className + ".");
       }
       return in.readAllBytes();
     }
@@ -101,9 +101,9 @@ public final class MutantMaker {
     Files.write(file, bytes);
   }
 
-  private static void copy(Class<?> standIn, Path into) throws IOException {
-    ClassLoader loader = standIn.getClassLoader();
-    write(into, standIn.getName(), read(loader, standIn.getName()));
+  private static void copy(Class<?> replacement, Path into) throws IOException {
+    ClassLoader loader = replacement.getClassLoader();
+    write(into, replacement.getName(), read(loader, replacement.getName()));
   }
 
   private static byte[] apply(ClassFile classFile, String mutant, Edit edit, byte[] bytes) {
@@ -125,18 +125,18 @@ public final class MutantMaker {
   private static void expect(String mutant, Edit edit, int found, int expected) {
     if (found != expected) {
       throw new IllegalStateException(
-          "%s: found %d times, not %d: %s".formatted(mutant, found, expected, edit));
+          "%s: expected %d occurrences, found %d: %s".formatted(mutant, expected, found, edit));
     }
   }
 
-  /** Replaces only the methods that change. */
+  /** Transforms only the methods that contain something to replace. */
   private static ClassTransform in(
       Predicate<MethodModel> where, Predicate<CodeModel> what, CodeTransform change) {
     return ClassTransform.transformingMethodBodies(
         method -> where.test(method) && method.code().filter(what).isPresent(), change);
   }
 
-  /** How often a text stands in the strings of a class, however often each string is used. */
+  /** Occurrences of a text in the distinct string constants of a class. */
   private static int count(ClassModel model, String text) {
     Set<String> strings = new HashSet<>();
     model.methods().forEach(method -> method.code().ifPresent(code -> collect(code, strings)));
@@ -203,17 +203,17 @@ public final class MutantMaker {
     return (builder, element) -> {
       if (isCall(element, call) && element instanceof InvokeInstruction invoke) {
         builder.invokestatic(
-            ClassDesc.of(call.standIn().getName()),
+            ClassDesc.of(call.replacement().getName()),
             invoke.name().stringValue(),
-            standInType(invoke));
+            replacementType(invoke));
       } else {
         builder.with(element);
       }
     };
   }
 
-  /** The receiver comes first; whatever is an object is taken as one. */
-  private static MethodTypeDesc standInType(InvokeInstruction invoke) {
+  /** The receiver is the first parameter, and all objects are passed as {@code Object}. */
+  private static MethodTypeDesc replacementType(InvokeInstruction invoke) {
     List<ClassDesc> parameters = new ArrayList<>();
     if (invoke.opcode() != Opcode.INVOKESTATIC) {
       parameters.add(ConstantDescs.CD_Object);

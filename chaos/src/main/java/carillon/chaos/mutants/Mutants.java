@@ -5,7 +5,10 @@ import carillon.chaos.rules.Rule;
 import java.util.List;
 import java.util.Optional;
 
-/** All mutants; numbers without one (M5, M13, M14) would break what the program does not have. */
+/**
+ * All mutants. The missing numbers (M5, M13, M14) were for defects in parts that the program does
+ * not have.
+ */
 public final class Mutants {
 
   private static final String STORE = "carillon.store.";
@@ -16,7 +19,7 @@ public final class Mutants {
       List.of(
           new Mutant(
               "M1",
-              "a claim is ended by who no longer holds it",
+              "a holder that lost its claim can still write the result",
               List.of(
                   text(
                       "queue.Outcomes",
@@ -37,7 +40,7 @@ public final class Mutants {
               Rule.R6),
           new Mutant(
               "M2",
-              "a claim reads what is waiting and then writes it, without a lock",
+              "a claim reads pending tasks and updates them without locking them",
               List.of(
                   text(
                       "queue.WorkQueue",
@@ -65,18 +68,26 @@ public final class Mutants {
               Rule.R1),
           new Mutant(
               "M4",
-              "a submit is answered before it is committed",
+              "a submit is answered before its transaction commits",
               List.of(
                   new Edit.Call(
-                      STORE + "db.Db", "once", "java.sql.Connection.commit", Early.class, 1),
+                      STORE + "db.Db",
+                      "once",
+                      "java.sql.Connection.commit",
+                      ResponseBeforeCommit.class,
+                      1),
                   new Edit.Call(
-                      STORE + "db.Db", "once", "java.sql.Connection.close", Early.class, 2)),
+                      STORE + "db.Db",
+                      "once",
+                      "java.sql.Connection.close",
+                      ResponseBeforeCommit.class,
+                      2)),
               List.of(),
               Scenario.NODE_CRASH,
               Rule.R1),
           new Mutant(
               "M6",
-              "nothing keeps a nominal time from being planned again",
+              "a nominal time can be planned more than once",
               List.of(
                   text(
                       "schedules.FirePlanWriter",
@@ -97,14 +108,14 @@ public final class Mutants {
                       "carillon.model.schedule.FireHash",
                       "taskId",
                       "carillon.model.schedule.FireHash.sha256",
-                      Unsteady.class,
+                      RandomFireHash.class,
                       1)),
               List.of("ALTER TABLE carillon.schedule_fire DROP CONSTRAINT schedule_fire_pkey"),
               Scenario.SCHEDULES,
               Rule.R10),
           new Mutant(
               "M7",
-              "a node that has led once believes that it always leads",
+              "a node that was leader once believes that it still is",
               List.of(
                   text(
                       "db.Db",
@@ -115,14 +126,14 @@ public final class Mutants {
                       "carillon.cluster.Election",
                       "renew",
                       "carillon.store.cluster.Leadership.renew",
-                      Stubborn.class,
+                      AlwaysLeader.class,
                       1)),
               List.of(),
               Scenario.LEADER_PAUSE,
               Rule.R11),
           new Mutant(
               "M8",
-              "what is due is decided by a clock that is an hour ahead",
+              "claims compare due times with a clock that is one hour ahead",
               List.of(
                   text(
                       "queue.WorkQueue",
@@ -132,10 +143,10 @@ public final class Mutants {
               List.of(),
               Scenario.DELIVERIES,
               Rule.R8,
-              "before it was due"), // by the receiver, not only by the witness
+              "before it was due"), // seen by the receiver, not only by the witness
           new Mutant(
               "M9",
-              "a running task is cancelled as if it waited",
+              "cancelling a running task ends it at once, as if it were pending",
               List.of(
                   text(
                       "tasks.TaskChanges",
@@ -148,7 +159,7 @@ public final class Mutants {
               Rule.R12),
           new Mutant(
               "M10",
-              "an attempt is counted when it ends, not when it is claimed",
+              "an attempt is counted when it ends instead of when it is claimed",
               List.of(
                   text(
                       "queue.WorkQueue",
@@ -165,7 +176,7 @@ public final class Mutants {
               Rule.R7),
           new Mutant(
               "M11",
-              "a task is shown to every tenant that knows its id",
+              "any tenant that knows the id of a task can read it",
               List.of(
                   text(
                       "tasks.TaskReader",
@@ -187,7 +198,7 @@ public final class Mutants {
               Rule.R14),
           new Mutant(
               "M12",
-              "a redrive resets the version and the fence",
+              "a redrive resets the version and the fence of the task",
               List.of(
                   text(
                       "tasks.TaskRedrives",
@@ -199,50 +210,50 @@ public final class Mutants {
               Rule.R6),
           new Mutant(
               "M15",
-              "a claim takes more than its limit, as one does whose LIMIT is planned twice",
+              "a claim takes up to twice as many tasks as requested",
               List.of(text("queue.WorkQueue", "LIMIT line.quota", "LIMIT line.quota * 2", 1)),
               List.of(),
               Scenario.WORKERS,
               Rule.R8B),
           new Mutant(
               "M16",
-              "a target's name is asked for its address again after that was vetted",
+              "a host name is resolved again after its address was checked (DNS rebinding)",
               List.of(
                   new Edit.Call(
                       "carillon.delivery.http.Connection",
                       "connect",
                       "java.net.Socket.connect",
-                      ByName.class,
+                      ResolveAgain.class,
                       1)),
               List.of(),
               Scenario.NAMES,
               Rule.R22),
           new Mutant(
               "M17",
-              "suspects start without being written down",
+              "suspects start without being recorded on their node first",
               List.of(
                   text("cluster.Nodes", "SET suspects = ?", "SET suspects = (?::uuid[])[1:0]", 1)),
               List.of(),
               Scenario.POISON,
               Rule.R23,
-              "nodes died of it"),
+              "nodes crashed"),
           new Mutant(
               "M18",
-              "suspects share their last chance",
+              "suspects on their last chance run together instead of alone",
               List.of(
                   new Edit.Call(
                       "carillon.engine.Suspects",
                       "next",
                       "carillon.engine.SuspectGroups.size",
-                      Crowd.class,
+                      LargeSuspectGroups.class,
                       2)),
               List.of(),
               Scenario.POISON,
               Rule.R23,
-              "no node died of it"),
+              "no node crashed"),
           new Mutant(
               "M19",
-              "addresses of this machine count as public",
+              "loopback addresses count as public",
               List.of(
                   new Edit.Text(
                       "carillon.model.target.AddressRules", "127.0.0.0/8", "127.0.0.0/32", 1)),
@@ -251,7 +262,7 @@ public final class Mutants {
               Rule.R22),
           new Mutant(
               "M20",
-              "the reaper locks a claim before its tasks, and then waits for them",
+              "the reaper locks a claim before its tasks, and waits for locked tasks",
               List.of(
                   text(
                       "queue.Claims",
@@ -275,7 +286,7 @@ public final class Mutants {
               Rule.R24),
           new Mutant(
               "M21",
-              "a suspect that is cancelled while its node holds it back is sent all the same",
+              "a suspect is sent although it was cancelled while its node held it back",
               List.of(
                   text(
                       "queue.WorkQueue",

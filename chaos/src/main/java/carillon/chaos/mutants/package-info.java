@@ -1,6 +1,6 @@
 /**
- * Programs that are broken on purpose, made from the classes of the built server, and what must
- * catch each: a checker that finds nothing has only proved itself once it has found these.
+ * Mutants: programs with one deliberate defect, made from the classes of the built server, each
+ * with the rule that must report it. They prove that the rules can find defects.
  */
 @NullMarked
 package carillon.chaos.mutants;

@@ -274,7 +274,7 @@ public record Report(
       rows.add(
           List.of(
               mutant == null ? "as it is" : mutant.name(),
-              mutant == null ? "nothing" : mutant.breaks(),
+              mutant == null ? "nothing" : mutant.defect(),
               trial.scenario().name().toLowerCase(Locale.ROOT).replace('_', ' '),
               mutant == null ? "none" : mutant.caughtBy().toString(),
               broke.isEmpty() ? "none" : broke,

@@ -30,18 +30,22 @@ final class Poisons {
     kills.forEach(
         (task, count) -> {
           if (count > CRASHES) {
-            found.add(Violation.of(Rule.R23, task, "%d nodes died of it", count));
+            found.add(Violation.of(Rule.R23, task, "%d nodes crashed while they ran it", count));
           }
         });
     for (Row task : facts.history().rows(Table.TASK)) {
       boolean isPoison = "DEAD".equals(task.text("state")) && "POISON".equals(task.text("failure"));
       String id = task.need("id");
       if (isPoison && !kills.containsKey(id)) {
-        found.add(Violation.of(Rule.R23, id, "dead as poison, and no node died of it"));
+        found.add(Violation.of(Rule.R23, id, "DEAD as poison, but no node crashed while it ran"));
       } else if (!isPoison && kills.getOrDefault(id, 0) >= CRASHES) {
         found.add(
             Violation.of(
-                Rule.R23, id, "%s after %d nodes died of it", task.need("state"), kills.get(id)));
+                Rule.R23,
+                id,
+                "%s after %d nodes crashed while they ran it",
+                task.need("state"),
+                kills.get(id)));
       }
     }
     return found;

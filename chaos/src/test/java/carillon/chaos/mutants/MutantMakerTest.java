@@ -27,7 +27,7 @@ class MutantMakerTest {
   private Path jar = Path.of("");
   private Path classes = Path.of("");
 
-  /** Something to mutate. */
+  /** A class to mutate. */
   public static final class Speaker {
 
     private static final String STATEMENT =
@@ -47,7 +47,7 @@ class MutantMakerTest {
     }
   }
 
-  /** Something to put into a call's place. */
+  /** A replacement of a call. */
   public static final class Ten {
     private Ten() {}
 
@@ -84,21 +84,21 @@ class MutantMakerTest {
   }
 
   @Test
-  void a_text_is_replaced_where_it_stands() throws IOException, ReflectiveOperationException {
+  void a_text_edit_replaces_the_text() throws IOException, ReflectiveOperationException {
     make(new Edit.Text(SPEAKER, "WHERE fence = ?", "WHERE ? > 0", 1));
 
     assertThat(statement()).isEqualTo("UPDATE task\nWHERE ? > 0\n0");
   }
 
   @Test
-  void a_call_goes_to_the_stand_in() throws IOException, ReflectiveOperationException {
+  void a_call_edit_calls_the_replacement() throws IOException, ReflectiveOperationException {
     make(new Edit.Call(SPEAKER, "length", "java.lang.String.length", Ten.class, 1));
 
     assertThat(statement()).endsWith("\n10");
   }
 
   @Test
-  void several_edits_of_one_class_all_count() throws IOException, ReflectiveOperationException {
+  void all_edits_of_a_class_are_applied() throws IOException, ReflectiveOperationException {
     make(
         new Edit.Text(SPEAKER, "UPDATE", "DELETE", 1),
         new Edit.Text(SPEAKER, "task", "tasks", 1),
@@ -108,29 +108,29 @@ class MutantMakerTest {
   }
 
   @Test
-  void a_text_that_is_not_there_as_often_as_said_is_refused() {
+  void a_text_edit_with_the_wrong_number_of_occurrences_fails() {
     assertThatThrownBy(() -> make(new Edit.Text(SPEAKER, "WHERE fence", "WHERE", 2)))
         .isInstanceOf(IllegalStateException.class)
-        .hasMessageContaining("M0: found 1 times, not 2");
+        .hasMessageContaining("M0: expected 2 occurrences, found 1");
     assertThatThrownBy(() -> make(new Edit.Text(SPEAKER, "WHERE term", "WHERE", 1)))
-        .hasMessageContaining("M0: found 0 times, not 1");
+        .hasMessageContaining("M0: expected 1 occurrences, found 0");
   }
 
   @Test
-  void a_call_that_is_not_there_is_refused() {
+  void a_call_edit_without_an_occurrence_fails() {
     assertThatThrownBy(
             () -> make(new Edit.Call(SPEAKER, "length", "java.lang.String.strip", Ten.class, 1)))
-        .hasMessageContaining("M0: found 0 times, not 1");
+        .hasMessageContaining("M0: expected 1 occurrences, found 0");
   }
 
   @Test
-  void a_class_that_is_not_there_is_refused() {
+  void an_edit_of_an_unknown_class_fails() {
     assertThatThrownBy(() -> make(new Edit.Text("no.Such", "a", "b", 1)))
-        .hasMessage("the program has no class no.Such");
+        .hasMessage("The program has no class no.Such.");
   }
 
   @Test
-  void every_mutant_can_be_made_from_the_program() throws IOException {
+  void every_mutant_can_be_built_from_the_program() throws IOException {
     Path server = Path.of("../server/target/carillon-server.jar");
     assertThat(server).as("the program, built before this module").exists();
     for (Mutant mutant : Mutants.ALL) {

@@ -5,10 +5,12 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.Socket;
 
-/** Connects to whatever a host's name means by now, and not to the address that was vetted. */
-public final class ByName {
+/**
+ * Resolves the host name again and connects to the result, instead of the address that was checked.
+ */
+public final class ResolveAgain {
 
-  private ByName() {}
+  private ResolveAgain() {}
 
   public static void connect(Object socket, Object vetted, int millis) throws IOException {
     InetSocketAddress address = (InetSocketAddress) vetted;

@@ -3,12 +3,14 @@ package carillon.chaos.mutants;
 import java.nio.ByteBuffer;
 import java.util.concurrent.ThreadLocalRandom;
 
-/** Gives the task of a fire another id whenever it is planned. */
-public final class Unsteady {
+/**
+ * Returns a random hash, so that the task of a fire gets a new id each time the fire is planned.
+ */
+public final class RandomFireHash {
 
   private static final int BYTES = 32;
 
-  private Unsteady() {}
+  private RandomFireHash() {}
 
   public static ByteBuffer sha256(Object text) {
     byte[] bytes = new byte[BYTES];

@@ -6,15 +6,15 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
-/** Lets a transaction that creates tasks be answered a while before it is committed. */
-public final class Early {
+/** Delays commits of transactions that create tasks, so that their responses precede the commit. */
+public final class ResponseBeforeCommit {
 
-  private static final long MILLIS = 80;
+  private static final long DELAY_MILLIS = 80;
   private static final Set<String> CREATING =
       Set.of("carillon.store.db.Combiner", "carillon.store.catalog.Replies");
   private static final Map<Object, Boolean> PENDING = new ConcurrentHashMap<>();
 
-  private Early() {}
+  private ResponseBeforeCommit() {}
 
   public static void commit(Object connection) throws SQLException {
     Connection open = (Connection) connection;
@@ -28,10 +28,10 @@ public final class Early {
         .start(
             () -> {
               try (open) {
-                Thread.sleep(MILLIS);
+                Thread.sleep(DELAY_MILLIS);
                 open.commit();
               } catch (InterruptedException | SQLException e) {
-                // Acknowledged, and never committed: what this mutant is for.
+                // acknowledged and never committed, as this mutant intends
               } finally {
                 PENDING.remove(open);
               }

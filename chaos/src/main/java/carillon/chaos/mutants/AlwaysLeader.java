@@ -1,9 +1,9 @@
 package carillon.chaos.mutants;
 
-/** Once it has led, it believes that it always leads. */
-public final class Stubborn {
+/** Claims that the renewal of a leader lease always succeeds. */
+public final class AlwaysLeader {
 
-  private Stubborn() {}
+  private AlwaysLeader() {}
 
   public static boolean renew(Object leadership, Object term, Object lease) {
     return true;
