@@ -4,8 +4,8 @@ import carillon.chaos.history.History;
 import carillon.chaos.report.Exposure;
 import carillon.chaos.report.Place;
 import carillon.chaos.report.Troubles;
+import carillon.chaos.rules.Findings;
 import carillon.chaos.rules.Rule;
-import carillon.chaos.rules.Verdict;
 import carillon.chaos.rules.Violation;
 import java.util.List;
 import java.util.Locale;
@@ -21,7 +21,7 @@ import java.util.stream.Collectors;
 record JoinsReport(
     List<Joins.Change> changes,
     History history,
-    Verdict verdict,
+    Findings findings,
     long seconds,
     Map<String, String> facts) {
 
@@ -29,7 +29,7 @@ record JoinsReport(
   private static final List<Rule> DOUBLED = List.of(Rule.R3, Rule.R3B, Rule.R4, Rule.R6, Rule.R10);
 
   boolean isGood() {
-    return verdict.isClean()
+    return findings.isClean()
         && unexplained() == 0
         && troubles().isEmpty()
         && changes.size() == Joins.CHANGES
@@ -38,7 +38,7 @@ record JoinsReport(
 
   /** Deliveries after one that was accepted, for which there is no cause. */
   private int unexplained() {
-    return verdict.of(Rule.R3B).size();
+    return findings.of(Rule.R3B).size();
   }
 
   private List<String> troubles() {
@@ -46,7 +46,7 @@ record JoinsReport(
   }
 
   private int count(List<Rule> rules) {
-    return rules.stream().mapToInt(rule -> verdict.of(rule).size()).sum();
+    return rules.stream().mapToInt(rule -> findings.of(rule).size()).sum();
   }
 
   String page() {
@@ -65,11 +65,11 @@ record JoinsReport(
                 exposure.of(Exposure.Counter.DELIVERIES),
                 count(LOST),
                 count(DOUBLED),
-                verdict.failures().size()));
-    int explained = verdict.duplicates().values().stream().mapToInt(each -> each).sum();
+                findings.failures().size()));
+    int explained = findings.duplicates().values().stream().mapToInt(each -> each).sum();
     page.append(
             "Deliveries again after one that was accepted: %d with a cause".formatted(explained))
-        .append(explained == 0 ? "" : " " + verdict.duplicates())
+        .append(explained == 0 ? "" : " " + findings.duplicates())
         .append(", %d without one.\n\n".formatted(unexplained()));
     troubles().forEach(trouble -> page.append("- ").append(trouble).append('\n'));
     page.append(troubles().isEmpty() ? "" : "\n");
@@ -95,9 +95,9 @@ record JoinsReport(
                   .map(each -> each.getKey() + " " + each.getValue())
                   .collect(Collectors.joining(", "))));
     }
-    if (!verdict.isClean()) {
+    if (!findings.isClean()) {
       page.append("\n## Violations\n\n");
-      for (Violation violation : verdict.failures()) {
+      for (Violation violation : findings.failures()) {
         page.append("- ").append(violation).append('\n');
       }
     }

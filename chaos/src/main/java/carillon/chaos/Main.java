@@ -17,7 +17,7 @@ import carillon.chaos.report.Place;
 import carillon.chaos.report.Report;
 import carillon.chaos.report.Seed;
 import carillon.chaos.report.Trial;
-import carillon.chaos.rules.Verdict;
+import carillon.chaos.rules.Findings;
 import carillon.chaos.rules.Violation;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -164,7 +164,7 @@ public final class Main {
     try (Postgres postgres = Postgres.start(place, BINARIES)) {
       facts.put("PostgreSQL", postgres.version());
       Seed seed = Seed.of(number, Run.of(scenario(number), postgres, place, progress));
-      progress.done(seed.verdict().failures().size() + " violations");
+      progress.done(seed.findings().failures().size() + " violations");
       return seed;
     }
   }
@@ -200,7 +200,7 @@ public final class Main {
             (counter, count) ->
                 System.out.printf("%-60s %7d of %d%n", counter.title(), count, counter.minimum()));
     for (Seed seed : report.seeds()) {
-      seed.verdict().failures().stream()
+      seed.findings().failures().stream()
           .limit(20)
           .map(Violation::toString)
           .forEach(System.out::println);
@@ -236,13 +236,14 @@ public final class Main {
               progress,
               joins);
       JoinsReport report =
-          new JoinsReport(joins.changes(), history, Verdict.on(history), length.toSeconds(), facts);
+          new JoinsReport(
+              joins.changes(), history, Findings.of(history), length.toSeconds(), facts);
       Files.createDirectories(options.out());
       Files.writeString(options.out().resolve("joins.md"), report.page());
       if (!report.isGood()) {
         Files.writeString(
             options.out().resolve("violations.md"),
-            Listing.of("Joins", history, report.verdict().failures()));
+            Listing.of("Joins", history, report.findings().failures()));
       }
       progress.done(report.isGood() ? "all is well" : "NOT WELL");
       System.out.print(report.page());

@@ -192,7 +192,7 @@ public final class Run {
       recorder.event(
           "deadlock",
           Fields.of("logged", each.at())
-              .and("statements", String.join(Deadlocks.BETWEEN, each.statements())));
+              .and("statements", String.join(Deadlocks.SEPARATOR, each.statements())));
     }
     recorder.event("database-log", Fields.of("deadlocks", found.size()));
   }

@@ -21,7 +21,7 @@ import carillon.chaos.report.Exposure.Counter;
 import carillon.chaos.report.Listing;
 import carillon.chaos.report.Trial;
 import carillon.chaos.report.Troubles;
-import carillon.chaos.rules.Verdict;
+import carillon.chaos.rules.Findings;
 import carillon.chaos.rules.Violation;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -136,7 +136,7 @@ public final class Trials {
 
   /** Judges the history of a mutant, or of the unchanged program if enough happened in it. */
   static Trial judged(@Nullable Mutant mutant, Mutant.Scenario scenario, History history) {
-    List<Violation> found = Verdict.on(history).failures();
+    List<Violation> found = Findings.of(history).failures();
     List<String> troubles = new ArrayList<>(Troubles.in(history));
     if (mutant == null) {
       troubles.addAll(tooLittle(scenario, history));

@@ -13,8 +13,8 @@ import carillon.chaos.load.Load;
 import carillon.chaos.report.Exposure;
 import carillon.chaos.report.Exposure.Counter;
 import carillon.chaos.report.Troubles;
+import carillon.chaos.rules.Findings;
 import carillon.chaos.rules.Rule;
-import carillon.chaos.rules.Verdict;
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
@@ -48,9 +48,9 @@ class ShortRunTest {
               progress);
     }
 
-    Verdict verdict = Verdict.on(history);
+    Findings findings = Findings.of(history);
     Exposure exposure = Exposure.of(List.of(history));
-    assertThat(verdict.failures()).as("after %s", steps).isEmpty();
+    assertThat(findings.failures()).as("after %s", steps).isEmpty();
     assertThat(exposure.of(Counter.ACKNOWLEDGED)).isGreaterThan(250);
     assertThat(exposure.of(Counter.DELIVERIES)).isGreaterThan(250);
     // But for the one that may find no claim under way to kill.
@@ -59,7 +59,7 @@ class ShortRunTest {
     assertThat(exposure.of(Counter.AMBIGUOUS)).isGreaterThanOrEqualTo(1);
     assertThat(exposure.of(Counter.DIALS)).isGreaterThanOrEqualTo(5);
     assertThat(exposure.of(Counter.FORBIDDEN)).isGreaterThanOrEqualTo(5);
-    assertThat(verdict.isTried(Rule.R22)).isTrue();
+    assertThat(findings.isTried(Rule.R22)).isTrue();
     assertThat(Troubles.in(history)).isEmpty();
   }
 

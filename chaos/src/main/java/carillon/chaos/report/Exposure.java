@@ -6,8 +6,8 @@ import carillon.chaos.history.Kind;
 import carillon.chaos.history.Row;
 import carillon.chaos.history.Table;
 import carillon.chaos.load.Tenants;
+import carillon.chaos.rules.CancelledSuspect;
 import carillon.chaos.rules.Facts;
-import carillon.chaos.rules.HeldBack;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.EnumMap;
@@ -20,7 +20,7 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How often runs were exposed to what could have gone wrong. A clean verdict is worth no more than
+ * How often runs were exposed to what could have gone wrong. A clean result is worth no more than
  * that: with none of n gone wrong, the chance of one is below 3/n in 19 of 20 cases.
  */
 public record Exposure(Map<Counter, Long> counts) {
@@ -132,7 +132,7 @@ public record Exposure(Map<Counter, Long> counts) {
       add(Counter.ACKNOWLEDGED, ids.size());
       add(Counter.RESUBMITS, repeated.size());
       if (!history.rows(Table.MARK_LOG).isEmpty()) {
-        add(Counter.CANCELS_HELD_BACK, HeldBack.in(new Facts(history)).size());
+        add(Counter.CANCELS_HELD_BACK, CancelledSuspect.in(new Facts(history)).size());
       }
       faults(history);
       rows(history);

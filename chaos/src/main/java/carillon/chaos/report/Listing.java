@@ -49,7 +49,7 @@ public final class Listing {
   }
 
   static String of(Seed seed) {
-    return of("Seed " + seed.name(), seed.history(), seed.verdict().failures());
+    return of("Seed " + seed.name(), seed.history(), seed.findings().failures());
   }
 
   /**

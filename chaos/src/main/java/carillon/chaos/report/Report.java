@@ -55,7 +55,7 @@ public record Report(
 
   public Verdict verdict() {
     boolean isBroken =
-        seeds.stream().anyMatch(seed -> !seed.verdict().isClean())
+        seeds.stream().anyMatch(seed -> !seed.findings().isClean())
             || trials.stream().anyMatch(Trial::isFailed);
     if (isBroken) {
       return Verdict.BROKEN;
@@ -79,8 +79,8 @@ public record Report(
     List<String> troubles = new ArrayList<>(errors);
     for (Seed seed : seeds) {
       seed.troubles().forEach(trouble -> troubles.add("seed " + seed.name() + ": " + trouble));
-      for (Rule rule : seed.verdict().untried()) {
-        if (rule.isForTrialsOnly()) {
+      for (Rule rule : seed.findings().untried()) {
+        if (rule.isOnlyForTrials()) {
           continue;
         }
         troubles.add("seed " + seed.name() + ": nothing tried " + rule + ", so it proves nothing");
@@ -119,7 +119,7 @@ public record Report(
       Files.writeString(directory.resolve(chart(seed)), Timeline.of(seed));
     }
     List<String> all = new ArrayList<>();
-    seeds.stream().filter(seed -> !seed.verdict().isClean()).map(Listing::of).forEach(all::add);
+    seeds.stream().filter(seed -> !seed.findings().isClean()).map(Listing::of).forEach(all::add);
     trials.stream()
         .filter(trial -> !trial.isPassed())
         .map(Trial::listing)
@@ -197,15 +197,15 @@ public record Report(
     for (Rule rule : Rule.values()) {
       List<String> row = new ArrayList<>(List.of(rule.toString(), rule.title()));
       for (Seed seed : seeds) {
-        int found = seed.verdict().of(rule).size();
-        String none = seed.verdict().isTried(rule) ? "0" : "not tried";
+        int found = seed.findings().of(rule).size();
+        String none = seed.findings().isTried(rule) ? "0" : "not tried";
         row.add(found == 0 ? none : rule.isWarning() ? found + " (warning)" : "**" + found + "**");
       }
       rows.add(row);
     }
     StringBuilder text = new StringBuilder(Tables.of(headings, rows));
     for (Seed seed : seeds) {
-      for (Violation violation : seed.verdict().failures().stream().limit(20).toList()) {
+      for (Violation violation : seed.findings().failures().stream().limit(20).toList()) {
         text.append("\n- seed ").append(seed.name()).append(": ").append(violation);
       }
     }
@@ -258,9 +258,9 @@ public record Report(
   }
 
   private static String duplicates(Seed seed) {
-    int all = seed.verdict().duplicates().values().stream().mapToInt(each -> each).sum();
+    int all = seed.findings().duplicates().values().stream().mapToInt(each -> each).sum();
     String causes =
-        seed.verdict().duplicates().entrySet().stream()
+        seed.findings().duplicates().entrySet().stream()
             .map(each -> each.getKey() + " " + each.getValue())
             .collect(Collectors.joining(", "));
     return all == 0 ? "0" : all + " (" + causes + ")";
@@ -304,13 +304,13 @@ public record Report(
       Map<String, Object> one = new LinkedHashMap<>();
       Map<String, Integer> violations = new LinkedHashMap<>();
       for (Rule rule : Rule.values()) {
-        violations.put(rule.toString(), seed.verdict().of(rule).size());
+        violations.put(rule.toString(), seed.findings().of(rule).size());
       }
       one.put("violations", violations);
       one.put(
           "notTried",
           Stream.of(Rule.values())
-              .filter(rule -> !seed.verdict().isTried(rule))
+              .filter(rule -> !seed.findings().isTried(rule))
               .map(Rule::toString)
               .toList());
       Exposure alone = Exposure.of(List.of(seed.history()));
@@ -319,7 +319,7 @@ public record Report(
         counts.put(counter.name(), alone.of(counter));
       }
       one.put("exposure", counts);
-      one.put("duplicates", seed.verdict().duplicates());
+      one.put("duplicates", seed.findings().duplicates());
       perSeed.put(seed.name(), one);
     }
     tree.put("seeds", perSeed);

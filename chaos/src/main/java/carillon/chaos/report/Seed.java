@@ -1,14 +1,14 @@
 package carillon.chaos.report;
 
 import carillon.chaos.history.History;
-import carillon.chaos.rules.Verdict;
+import carillon.chaos.rules.Findings;
 import java.util.List;
 
 /** One run, and what the rules say of it. */
-public record Seed(long number, History history, Verdict verdict) {
+public record Seed(long number, History history, Findings findings) {
 
   public static Seed of(long number, History history) {
-    return new Seed(number, history, Verdict.on(history));
+    return new Seed(number, history, Findings.of(history));
   }
 
   /** Why what the rules say is worth less; empty if nothing is known of that kind. */

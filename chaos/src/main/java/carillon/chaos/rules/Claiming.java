@@ -10,7 +10,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
-/** One holder at a time, who alone may write, as often as allowed. */
+/**
+ * Rules about claims: one holder at a time, writes only by the holder, and no more attempts or
+ * tasks than allowed.
+ */
 final class Claiming {
 
   private Claiming() {}
@@ -25,18 +28,21 @@ final class Claiming {
               Set<Long> fences = new HashSet<>();
               for (Delivery each : deliveries) {
                 if (!fences.add(each.fence())) {
-                  found.add(Violation.of(Rule.R4, task, "fence %d was sent twice", each.fence()));
+                  found.add(
+                      Violation.of(Rule.R4, task, "fence %d was delivered twice", each.fence()));
                 }
               }
             });
     facts
-        .handed()
+        .workerClaims()
         .forEach(
             (task, given) -> {
               Set<Long> fences = new HashSet<>();
-              for (Handed each : given) {
+              for (WorkerClaim each : given) {
                 if (!fences.add(each.fence())) {
-                  found.add(Violation.of(Rule.R4, task, "fence %d was given twice", each.fence()));
+                  found.add(
+                      Violation.of(
+                          Rule.R4, task, "fence %d was returned to workers twice", each.fence()));
                 }
               }
             });
@@ -63,21 +69,21 @@ final class Claiming {
         found.add(
             Violation.of(Rule.R4, task, "fence %s was claimed twice", change.text("to_fence")));
       }
-      if (isTakenTooEarly(facts, task, change)) {
+      if (isReclaimedEarly(facts, task, change)) {
         found.add(
             Violation.of(
                 Rule.R4,
                 task,
-                "fence %s was taken from %s %d ms before its lease was over",
+                "fence %s was reclaimed from %s %d ms before its lease expired",
                 change.text("from_fence"),
                 change.text("holder"),
                 (required(change, "held_until") - Facts.at(change)) / 1000));
-      } else if (isTakenFromNobody(facts, task, change)) {
+      } else if (isReclaimedFromUnknown(facts, task, change)) {
         found.add(
             Violation.of(
                 Rule.R4,
                 task,
-                "fence %s was taken from %s, whose lease nobody knows",
+                "fence %s was reclaimed from %s, whose node row was missing",
                 change.text("from_fence"),
                 change.text("holder")));
       }
@@ -95,17 +101,17 @@ final class Claiming {
   }
 
   /**
-   * A node may end its own claim at once if it never knew of it; then nothing of it was sent. What
-   * was sent may be taken back only when the lease is over.
+   * A node may release its own claim early if it never learned of it; then nothing was delivered. A
+   * task that was delivered may be reclaimed only after the lease.
    */
-  private static boolean isTakenTooEarly(Facts facts, String task, Row change) {
+  private static boolean isReclaimedEarly(Facts facts, String task, Row change) {
     return isEnd(change)
         && required(change, "held_until") > Facts.at(change)
         && isSentAndReaped(facts, task, change);
   }
 
-  /** A node is forgotten only when it holds nothing any more. */
-  private static boolean isTakenFromNobody(Facts facts, String task, Row change) {
+  /** The row of a node is deleted only when it holds nothing any more. */
+  private static boolean isReclaimedFromUnknown(Facts facts, String task, Row change) {
     return isEnd(change)
         && change.micros("held_until") == null
         && change.text("holder") != null
@@ -129,18 +135,18 @@ final class Claiming {
                         && "reaper".equals(row.text("who")));
     return isReaped
         && (facts.deliveries(task).stream().anyMatch(each -> each.fence() == fence)
-            || facts.handed(task).stream().anyMatch(each -> each.fence() == fence));
+            || facts.workerClaims(task).stream().anyMatch(each -> each.fence() == fence));
   }
 
   static List<Violation> zombie(Facts facts) {
     List<Violation> found = new ArrayList<>();
-    facts.changes().forEach((task, changes) -> changes.forEach(c -> went(task, c, found)));
+    facts.changes().forEach((task, changes) -> changes.forEach(c -> decreased(task, c, found)));
     facts
         .changes()
         .forEach((task, changes) -> changes.forEach(c -> endedByAnother(facts, task, c, found)));
     for (Row row : facts.tasks().values()) {
       if (row.need("state").equals("COMPLETED") && "http".equals(facts.target(row))) {
-        wroteForAnother(facts, row, found);
+        completedByAnother(facts, row, found);
       }
     }
     for (Op report : facts.ops("work-report")) {
@@ -151,24 +157,24 @@ final class Claiming {
     return found;
   }
 
-  private static void went(String task, Row change, List<Violation> found) {
+  private static void decreased(String task, Row change, List<Violation> found) {
     for (String name : List.of("version", "fence")) {
       String from = change.text("from_" + name);
       String to = change.text("to_" + name);
       if (from != null && to != null && Long.parseLong(to) < Long.parseLong(from)) {
-        found.add(Violation.of(Rule.R6, task, "its %s went from %s to %s", name, from, to));
+        found.add(Violation.of(Rule.R6, task, "its %s decreased from %s to %s", name, from, to));
       }
     }
     String from = change.text("from_state");
     String to = change.text("to_state");
     boolean isResult = "COMPLETED".equals(to) || "DEAD".equals(to);
-    boolean isAnew = change.text("to_claim") == null && isResult;
-    if (isAnew && from != null && !from.equals("RUNNING") && !from.equals(to)) {
-      found.add(Violation.of(Rule.R6, task, "became %s while it was %s", to, from));
+    boolean isUnclaimed = change.text("to_claim") == null && isResult;
+    if (isUnclaimed && from != null && !from.equals("RUNNING") && !from.equals(to)) {
+      found.add(Violation.of(Rule.R6, task, "became %s from %s, without a claim", to, from));
     }
   }
 
-  /** While a node's lease lasts, nobody else ends what it runs. */
+  /** While a node's lease lasts, no other node ends its tasks. */
   private static void endedByAnother(Facts facts, String task, Row change, List<Violation> found) {
     String session = change.text("session");
     String holder = change.text("holder");
@@ -176,17 +182,17 @@ final class Claiming {
     if (!isEnd(change)
         || session == null
         || holder == null
-        || !facts.labels().contains(session) // nobody knows whose session it was
+        || !facts.labels().contains(session) // the session is not of a node
         || facts.labels().stream().noneMatch(label -> Facts.isOf(holder, label)) // a worker
         || (row != null && "pull".equals(facts.target(row)))) {
-      return; // a worker reports to whichever node it likes
+      return; // a worker may report to any node
     }
     if (!Facts.isOf(holder, session) && required(change, "held_until") > Facts.at(change)) {
       found.add(
           Violation.of(
               Rule.R6,
               task,
-              "%s made fence %s %s, which %s held for %d ms more",
+              "%s ended fence %s as %s, but %s held it for another %d ms",
               session,
               change.text("from_fence"),
               change.text("to_state"),
@@ -195,8 +201,8 @@ final class Claiming {
     }
   }
 
-  /** The result in the database must be of the attempt that the row names. */
-  private static void wroteForAnother(Facts facts, Row row, List<Violation> found) {
+  /** The stored result must belong to the attempt that the row names. */
+  private static void completedByAnother(Facts facts, Row row, List<Violation> found) {
     String task = row.need("id");
     long fence = row.number("fence");
     Long finished = row.micros("finished_at");
@@ -205,11 +211,14 @@ final class Claiming {
     boolean isOk = own.stream().anyMatch(Delivery::isOk);
     boolean isAnyOk = facts.deliveries(task).stream().anyMatch(Delivery::isOk);
     if (!isOk && isAnyOk) {
-      found.add(Violation.of(Rule.R6, task, "completed as fence %d, which nobody accepted", fence));
+      found.add(
+          Violation.of(
+              Rule.R6, task, "completed with fence %d, which no receiver accepted", fence));
     } else if (isOk && finished != null && own.getFirst().began() > finished) {
-      found.add(Violation.of(Rule.R6, task, "completed before fence %d was sent", fence));
+      found.add(Violation.of(Rule.R6, task, "completed before fence %d was delivered", fence));
     } else if (isOk && finished != null && isBeforeAnswer(own, finished)) {
-      found.add(Violation.of(Rule.R6, task, "completed before fence %d was accepted", fence));
+      found.add(
+          Violation.of(Rule.R6, task, "completed before the receiver accepted fence %d", fence));
     }
   }
 
@@ -217,7 +226,7 @@ final class Claiming {
     return own.stream().filter(Delivery::isOk).allMatch(each -> finished < each.answered());
   }
 
-  /** Accepted means that the token was of the current claim when it was written. */
+  /** An accepted report must have had the token of the current claim when it was written. */
   private static void acceptedLate(Facts facts, Op report, List<Violation> found) {
     String task = report.need("id");
     long fence = report.number("fence", -1);
@@ -234,7 +243,11 @@ final class Claiming {
                             && Facts.at(change) <= report.ended());
     if (!isEnded) {
       found.add(
-          Violation.of(Rule.R6, task, "a report for fence %d was accepted, which was over", fence));
+          Violation.of(
+              Rule.R6,
+              task,
+              "a report for fence %d was accepted after that claim had ended",
+              fence));
     }
   }
 
@@ -245,24 +258,27 @@ final class Claiming {
         .forEach(
             (task, changes) -> {
               Row row = facts.task(task);
-              Long most = row == null ? null : facts.askedAttempts(row);
+              Long max = row == null ? null : facts.requestedAttempts(row);
               for (Row change : changes) {
                 boolean isClaim =
                     "PENDING".equals(change.text("from_state"))
                         && "RUNNING".equals(change.text("to_state"));
-                if (isClaim && most != null && change.number("to_attempt") > most) {
+                if (isClaim && max != null && change.number("to_attempt") > max) {
                   found.add(
                       Violation.of(
                           Rule.R7,
                           task,
-                          "claimed for attempt %s where %d are allowed",
+                          "claimed for attempt %s, but %d attempts are allowed",
                           change.text("to_attempt"),
-                          most));
+                          max));
                 }
                 if (isClaim && change.number("to_attempt") != change.number("from_attempt") + 1) {
                   found.add(
                       Violation.of(
-                          Rule.R7, task, "claimed as fence %s uncounted", change.text("to_fence")));
+                          Rule.R7,
+                          task,
+                          "claimed with fence %s without counting the attempt",
+                          change.text("to_fence")));
                 }
               }
             });
@@ -282,17 +298,18 @@ final class Claiming {
     }
     Set<Long> sent = new HashSet<>();
     facts.deliveries(task).forEach(each -> sent.add(each.fence()));
-    facts.handed(task).forEach(each -> sent.add(each.fence()));
+    facts.workerClaims(task).forEach(each -> sent.add(each.fence()));
     for (long fence : sent) {
       if (fence > row.number("fence")) {
-        found.add(Violation.of(Rule.R7, task, "fence %d was sent, and is not recorded", fence));
+        found.add(
+            Violation.of(Rule.R7, task, "fence %d was delivered, but is not recorded", fence));
       }
     }
     sent.removeAll(released);
     long rounds = 1 + facts.opsOf(task, "redrive").stream().filter(Op::mayHaveHappened).count();
-    long most = facts.maxAttempts(row) * rounds;
-    if (sent.size() > most) {
-      found.add(Violation.of(Rule.R7, task, "%d attempts where %d are allowed", sent.size(), most));
+    long max = facts.maxAttempts(row) * rounds;
+    if (sent.size() > max) {
+      found.add(Violation.of(Rule.R7, task, "%d attempts, but %d are allowed", sent.size(), max));
     }
   }
 
@@ -306,7 +323,7 @@ final class Claiming {
             Violation.of(
                 Rule.R8B,
                 Facts.given(claim).getFirst().need("id"),
-                "%d tasks where %d were asked for",
+                "a claim returned %d tasks, but %d were requested",
                 given,
                 max));
       }
@@ -314,7 +331,7 @@ final class Claiming {
     return found;
   }
 
-  /** Of tasks with one concurrency key, one at most is RUNNING. */
+  /** At most one task of a concurrency key is RUNNING. */
   static List<Violation> limits(Facts facts) {
     Map<String, List<Row>> perKey = new HashMap<>();
     for (Row row : facts.tasks().values()) {
@@ -334,7 +351,12 @@ final class Claiming {
             if (!"RUNNING".equals(change.text("to_state"))) {
               running.remove(task);
             } else if (running.add(task) && running.size() > 1) {
-              found.add(Violation.of(Rule.R18, task, "runs beside another one of the key %s", key));
+              found.add(
+                  Violation.of(
+                      Rule.R18,
+                      task,
+                      "ran at the same time as another task with concurrency key %s",
+                      key));
             }
           }
         });

@@ -15,15 +15,15 @@ import java.util.Set;
  */
 public final class Deadlocks {
 
-  /** Between the statements of an event. */
-  public static final String BETWEEN = ", ";
+  /** Separates the statements of an event. */
+  public static final String SEPARATOR = ", ";
 
   private static final String REAPER =
-      "Claims."; // and the last report of a claim, which deletes its row
+      "Claims."; // also the last report of a claim, which deletes its row
   private static final Set<String> LOCKING_CLAIMS =
       Set.of("Outcomes.retire", "LeaseRenewals.checkSooner");
 
-  /** Statements of the harness, which lock in any order. */
+  /** Statements of the harness may lock in any order. */
   private static final String HARNESS = "FaultInjector.";
 
   private Deadlocks() {}
@@ -32,14 +32,14 @@ public final class Deadlocks {
     List<Violation> found = new ArrayList<>();
     for (Event event : facts.history().events()) {
       if (event.is("deadlock")) {
-        List<String> statements = List.of(event.need("statements").split(BETWEEN, -1));
-        boolean isOurs = statements.stream().noneMatch(name -> name.startsWith(HARNESS));
-        if (isOurs && statements.stream().anyMatch(Deadlocks::isForbidden)) {
+        List<String> statements = List.of(event.need("statements").split(SEPARATOR, -1));
+        boolean isOfProgram = statements.stream().noneMatch(name -> name.startsWith(HARNESS));
+        if (isOfProgram && statements.stream().anyMatch(Deadlocks::isForbidden)) {
           found.add(
               Violation.of(
                   Rule.R24,
                   null,
-                  "%s waited for each other at %s",
+                  "deadlock of %s at %s",
                   String.join(" and ", statements),
                   event.text("logged")));
         }

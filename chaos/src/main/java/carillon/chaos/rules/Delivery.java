@@ -3,7 +3,7 @@ package carillon.chaos.rules;
 import carillon.chaos.history.Event;
 import org.jspecify.annotations.Nullable;
 
-/** One request that reached the receiver, and what the receiver did with it. */
+/** One request that reached the receiver, and its response. */
 record Delivery(Event start, @Nullable Event end) {
 
   String task() {
@@ -14,7 +14,7 @@ record Delivery(Event start, @Nullable Event end) {
     return start.number("fence");
   }
 
-  /** Whether the receiver answered that all is well. */
+  /** Whether the receiver accepted the delivery. */
   boolean isOk() {
     String status = end == null ? null : end.text("status");
     return status != null && status.startsWith("2");
@@ -24,7 +24,7 @@ record Delivery(Event start, @Nullable Event end) {
     return start.wall();
   }
 
-  /** Of one that was answered: before this nobody knew what. */
+  /** When the response was sent, or just before. */
   long answered() {
     return end == null ? Long.MAX_VALUE : end.number("answered");
   }

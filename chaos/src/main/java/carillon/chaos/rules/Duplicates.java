@@ -10,13 +10,13 @@ import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Deliveries after one that the receiver had accepted. Delivery is at least once, so there are
- * some. Each must have a cause that the harness created; the report shows how many had which cause.
+ * Deliveries after one that the receiver had accepted. Delivery is at least once, so duplicates are
+ * allowed, but each must have a cause that the harness created. The report counts them by cause.
  */
 public final class Duplicates {
 
-  /** The receiver's clock starts a little after the sender's. */
-  private static final long HEAD_START = 200_000;
+  /** A node's timeout starts a little before the receiver sees the request. */
+  private static final long START_DIFFERENCE = 200_000;
 
   /**
    * Faults that never cause a second delivery: a slower database, a lost idle session, a pause
@@ -25,8 +25,8 @@ public final class Duplicates {
   private static final Set<String> HARMLESS =
       Set.of("held-snapshot", "backend-kill-idle", "pause-short", "sigterm");
 
-  /** A writer may learn only a lease later that its write was lost. */
-  private static final Set<String> FELT_LATER =
+  /** A writer may learn of a lost write up to a lease after these faults. */
+  private static final Set<String> DELAYED_EFFECT =
       Set.of(
           "pg-crash",
           "pg-freeze",
@@ -53,7 +53,7 @@ public final class Duplicates {
     return duplicates;
   }
 
-  /** How many there were, by what explains them. */
+  /** Duplicates by cause. */
   public Map<String, Integer> explained() {
     return explained;
   }
@@ -61,35 +61,36 @@ public final class Duplicates {
   private void judge(Facts facts, String task, List<Delivery> deliveries) {
     Map<Long, @Nullable String> holders = holders(facts, task);
     Delivery before = null;
-    String why = null;
+    String cause = null;
     for (int i = 1; i < deliveries.size(); i++) {
       Delivery again = deliveries.get(i);
       if (deliveries.get(i - 1).isOk()) {
         before = deliveries.get(i - 1);
-        why = why(facts, task, before, again, holders.get(before.fence()));
+        cause = cause(facts, task, before, again, holders.get(before.fence()));
       }
       // If that delivery failed, the next ones are its retries and have the same cause.
       if (before == null) {
         continue;
       }
-      if (why == null) {
+      if (cause == null) {
         unexplained.add(
             Violation.of(
                 Rule.R3B,
                 task,
-                "fence %d was accepted, and fence %d was sent %d ms later for no known reason",
+                "fence %d was accepted, but fence %d was delivered %d ms later without a known"
+                    + " cause",
                 before.fence(),
                 again.fence(),
                 (again.began() - before.ended()) / 1000));
       } else {
-        explained.merge(why, 1, Integer::sum);
+        explained.merge(cause, 1, Integer::sum);
       }
     }
   }
 
-  private static @Nullable String why(
+  private static @Nullable String cause(
       Facts facts, String task, Delivery before, Delivery again, @Nullable String holder) {
-    if (before.ended() - before.began() >= facts.timeout() - HEAD_START
+    if (before.ended() - before.began() >= facts.timeout() - START_DIFFERENCE
         || isReadTooLate(facts, before, holder)) {
       return "timeout";
     }
@@ -101,10 +102,10 @@ public final class Duplicates {
     for (FaultPeriod fault : facts.faults()) {
       boolean isOfHolder = fault.hits(holder);
       boolean isOfAll = fault.node() == null;
-      if (!isDisturbing(facts, fault) || !(isOfHolder || isOfAll)) {
+      if (!mayCauseDuplicates(facts, fault) || !(isOfHolder || isOfAll)) {
         continue;
       }
-      long aftermath = isOfHolder || FELT_LATER.contains(fault.kind()) ? facts.lease() : 0;
+      long aftermath = isOfHolder || DELAYED_EFFECT.contains(fault.kind()) ? facts.lease() : 0;
       if (!fault.overlaps(before.began(), again.began(), aftermath)) {
         boolean isNear = fault.overlaps(before.began(), again.began(), 2 * facts.lease());
         earlier = isOfHolder && isNear ? fault : earlier;
@@ -120,8 +121,8 @@ public final class Duplicates {
     return earlier != null && hasLostLease(facts, task, before.fence()) ? "lease lost" : null;
   }
 
-  /** An orderly stop that took too long was killed: its exit status is not 0. */
-  private static boolean isDisturbing(Facts facts, FaultPeriod fault) {
+  /** A SIGTERM is harmless unless the node had to be killed, which its exit status shows. */
+  private static boolean mayCauseDuplicates(Facts facts, FaultPeriod fault) {
     boolean isKilled =
         fault.kind().equals("sigterm")
             && facts.history().events().stream()
@@ -145,7 +146,7 @@ public final class Duplicates {
                 PAUSES.contains(fault.kind())
                     && fault.hits(holder)
                     && fault.overlaps(before.began() - facts.timeout(), before.ended(), 0)
-                    && fault.until() >= before.began() + facts.timeout() - 2 * HEAD_START);
+                    && fault.until() >= before.began() + facts.timeout() - 2 * START_DIFFERENCE);
   }
 
   /** Whether the holder's lease was over when the reaper ended its claim. */

@@ -17,7 +17,7 @@ import java.util.Set;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
-/** A history in the order in which rules ask: by operation, by task, by schedule. */
+/** A history indexed by operation, task and schedule, for the rules. */
 public final class Facts {
 
   private static final int DEFAULT_ATTEMPTS = 5;
@@ -33,7 +33,7 @@ public final class Facts {
   private final Map<String, List<Row>> marks;
   private final Map<String, List<Event>> calls = new HashMap<>();
   private final Map<String, List<Delivery>> deliveries = new LinkedHashMap<>();
-  private final Map<String, List<Handed>> handed = new LinkedHashMap<>();
+  private final Map<String, List<WorkerClaim>> workerClaims = new LinkedHashMap<>();
   private final Map<String, Op> submitOf = new HashMap<>();
   private final Map<String, List<Op>> submitsByNumber = new LinkedHashMap<>();
   private final Map<String, Op> schedulePuts = new HashMap<>();
@@ -104,8 +104,8 @@ public final class Facts {
       }
       case "work-claim" -> {
         for (Fields task : op.isOk() ? given(op) : List.<Fields>of()) {
-          Handed one = new Handed(op, task);
-          handed.computeIfAbsent(one.id(), _ -> new ArrayList<>()).add(one);
+          WorkerClaim one = new WorkerClaim(op, task);
+          workerClaims.computeIfAbsent(one.id(), _ -> new ArrayList<>()).add(one);
         }
       }
       case "schedule-put" ->
@@ -119,7 +119,7 @@ public final class Facts {
     return end == null ? List.of() : end.fields().list("tasks");
   }
 
-  /** A connection carries one request at a time, so an end belongs to the latest start on it. */
+  /** A connection carries one request at a time, so an end belongs to its latest start. */
   private void pairDeliveries() {
     Map<String, Event> open = new HashMap<>();
     Map<Long, @Nullable Event> ends = new HashMap<>();
@@ -169,7 +169,7 @@ public final class Facts {
     return history;
   }
 
-  /** Operations of one kind, in the order in which they began. */
+  /** Operations of one kind, ordered by start. */
   List<Op> ops(String what) {
     return ops.getOrDefault(what, List.of());
   }
@@ -179,7 +179,7 @@ public final class Facts {
     return ops.values().stream().flatMap(List::stream).toList();
   }
 
-  /** Operations that name a task, in the order in which they began. */
+  /** Operations of one kind on a task, ordered by start. */
   List<Op> opsOf(String task, String what) {
     return opsOfTask.getOrDefault(task, List.of()).stream()
         .filter(op -> op.invoke().what().equals(what))
@@ -199,7 +199,7 @@ public final class Facts {
     return tenants.getOrDefault(id, id);
   }
 
-  /** What the witness saw of a task, in order. */
+  /** The changes of a task that the witness recorded, in order. */
   List<Row> changes(String task) {
     return changes.getOrDefault(task, List.of());
   }
@@ -216,12 +216,12 @@ public final class Facts {
     return transitions.getOrDefault(task, List.of());
   }
 
-  /** When nodes began with it as a suspect, in order. */
+  /** When nodes started the task as a suspect, in order. */
   List<Row> marks(String task) {
     return marks.getOrDefault(task, List.of());
   }
 
-  /** The requests that reached a target for it, the one that kills nodes among them. */
+  /** Requests that reached any target for the task, including the poison target. */
   List<Event> calls(String task) {
     return calls.getOrDefault(task, List.of());
   }
@@ -234,20 +234,23 @@ public final class Facts {
     return deliveries;
   }
 
-  Map<String, List<Handed>> handed() {
-    return handed;
+  Map<String, List<WorkerClaim>> workerClaims() {
+    return workerClaims;
   }
 
-  List<Handed> handed(String task) {
-    return handed.getOrDefault(task, List.of());
+  List<WorkerClaim> workerClaims(String task) {
+    return workerClaims.getOrDefault(task, List.of());
   }
 
-  /** The acknowledged submit of a task; null if its answer was lost, or a schedule made it. */
+  /**
+   * The acknowledged submit of a task; null if its response was lost or a schedule created the
+   * task.
+   */
   @Nullable Op submitOf(String task) {
     return submitOf.get(task);
   }
 
-  /** Tasks whose submit was acknowledged, in the order of their submits. */
+  /** Tasks whose submit was acknowledged, ordered by submit. */
   Map<String, Op> acknowledged() {
     Map<String, Op> all = new LinkedHashMap<>();
     for (Op op : ops("submit")) {
@@ -259,19 +262,19 @@ public final class Facts {
     return all;
   }
 
-  /** All submits of one payload: the same one, as often as it was tried. */
+  /** All submits of one payload, which are repetitions of one request. */
   List<Op> submitsOfNumber(@Nullable String n) {
     return n == null ? List.of() : submitsByNumber.getOrDefault(n, List.of());
   }
 
-  /** What was asked for: the submit, whether its answer came or not. */
+  /** The submit of a task, with or without a response; null if there is none. */
   @Nullable Op origin(Row task) {
     Op known = submitOf(task.need("id"));
     List<Op> sameNumber = submitsOfNumber(task.text("n"));
     return known != null ? known : sameNumber.isEmpty() ? null : sameNumber.getFirst();
   }
 
-  /** http, pull or discard; null where nobody knows. */
+  /** The target http, pull or discard; null if unknown. */
   @Nullable String target(Row task) {
     Op submit = origin(task);
     if (submit != null) {
@@ -281,31 +284,31 @@ public final class Facts {
     return put == null ? null : put.text("target");
   }
 
-  /** How often it may be tried. */
+  /** How many attempts the task may have. */
   long maxAttempts(Row task) {
-    Long asked = askedAttempts(task);
-    return asked == null ? DEFAULT_ATTEMPTS : asked;
+    Long requested = requestedAttempts(task);
+    return requested == null ? DEFAULT_ATTEMPTS : requested;
   }
 
-  /** How often somebody said that it may be tried; null if nobody did. */
-  @Nullable Long askedAttempts(Row task) {
+  /** The requested limit of attempts; null if the request named none. */
+  @Nullable Long requestedAttempts(Row task) {
     Op submit = origin(task);
-    Op asked = submit == null ? schedulePut(task) : submit;
-    String attempts = asked == null ? null : asked.text("maxAttempts");
+    Op request = submit == null ? schedulePut(task) : submit;
+    String attempts = request == null ? null : request.text("maxAttempts");
     return attempts == null ? null : Long.valueOf(attempts);
   }
 
-  /** The first put of the schedule that made the task; null if none did. */
+  /** The first put of the schedule that created the task; null if none did. */
   @Nullable Op schedulePut(Row task) {
     return schedulePuts.get(tenantOf(task) + " " + task.text("schedule"));
   }
 
-  /** Of the nodes that were started. */
+  /** Labels of the nodes that were started. */
   Set<String> labels() {
     return labels;
   }
 
-  /** Whether an id is of the node with this label. */
+  /** Whether the id belongs to a node with this label. */
   static boolean isOf(String id, String label) {
     return id.equals(label) || id.startsWith(label + "-");
   }
@@ -318,17 +321,17 @@ public final class Facts {
     return options;
   }
 
-  /** A node's lease in microseconds: the effects of a fault may show for this long. */
+  /** A node's lease in microseconds. Effects of a fault may last this long. */
   long lease() {
     return options.number("leaseMs", 3000) * 1000;
   }
 
-  /** The most an HTTP attempt may take, in microseconds. */
+  /** The timeout of an HTTP attempt, in microseconds. */
   long timeout() {
     return options.number("timeoutMs", 2000) * 1000;
   }
 
-  /** When a phase began; null if it did not. */
+  /** When a phase started; null if it did not. */
   @Nullable Long phase(String name) {
     return first(
         event -> event.is("phase") && name.equals(event.text("name")) ? event.wall() : null);
@@ -344,7 +347,7 @@ public final class Facts {
     return null;
   }
 
-  /** When the last thing was written down. */
+  /** The time of the last event. */
   long end() {
     return history.events().isEmpty() ? 0 : history.events().getLast().wall();
   }

@@ -15,7 +15,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
 
-/** What belongs to one tenant is seen by nobody else, and nothing leaves where it must not. */
+/** No tenant sees data of another one, and nothing goes to a forbidden destination. */
 final class Isolation {
 
   private Isolation() {}
@@ -28,7 +28,7 @@ final class Isolation {
             Violation.of(
                 Rule.R14,
                 get.need("id"),
-                "tenant %s, whose it is not, was answered %s",
+                "tenant %s, which does not own it, got status %s",
                 get.need("tenant"),
                 get.text("status")));
       }
@@ -40,19 +40,24 @@ final class Isolation {
       }
     }
     facts.ops().forEach(op -> mentioned(op, markers, found));
-    facts.handed().forEach((task, given) -> misgiven(facts, task, given, found));
+    facts.workerClaims().forEach((task, given) -> misclaimed(facts, task, given, found));
     return found;
   }
 
-  private static void misgiven(
-      Facts facts, String task, List<Handed> given, List<Violation> found) {
+  private static void misclaimed(
+      Facts facts, String task, List<WorkerClaim> given, List<Violation> found) {
     Row row = facts.task(task);
     String owner = row == null ? null : facts.tenantOf(row);
-    for (Handed each : given) {
+    for (WorkerClaim each : given) {
       String claimer = each.claim().invoke().text("tenant");
       if (owner != null && claimer != null && !owner.equals(claimer)) {
         found.add(
-            Violation.of(Rule.R14, task, "of tenant %s, given to a worker of %s", owner, claimer));
+            Violation.of(
+                Rule.R14,
+                task,
+                "belongs to tenant %s, but a worker of %s received it",
+                owner,
+                claimer));
       }
     }
   }
@@ -71,24 +76,28 @@ final class Isolation {
     if (expected != null && tenant != null && !expected.equals(tenant)) {
       found.add(
           Violation.of(
-              Rule.R14, start.need("task"), "of tenant %s, delivered to %s", tenant, expected));
+              Rule.R14,
+              start.need("task"),
+              "belongs to tenant %s, but was delivered to %s",
+              tenant,
+              expected));
     }
   }
 
-  /** The end of an operation does not repeat who asked. */
+  /** The end of an operation does not repeat its tenant. */
   private static void mentioned(Op op, Map<String, String> markers, List<Violation> found) {
     Event end = op.end();
-    String asker = op.invoke().text("tenant");
+    String caller = op.invoke().text("tenant");
     String text = end == null ? "" : end.fields().toString();
     markers.forEach(
         (tenant, marker) -> {
-          if (asker != null && !tenant.equals(asker) && text.contains(marker)) {
+          if (caller != null && !tenant.equals(caller) && text.contains(marker)) {
             found.add(
                 Violation.of(
                     Rule.R14,
                     op.text("id"),
-                    "an answer to %s shows the marker of %s",
-                    asker,
+                    "a response to tenant %s contains the marker of %s",
+                    caller,
                     tenant));
           }
         });
@@ -104,14 +113,14 @@ final class Isolation {
       if (isAnswer && event.fields().mentions("at carillon.")) {
         found.add(
             Violation.of(
-                Rule.R21, event.text("id"), "a stack trace in the answer %d", event.seq()));
+                Rule.R21, event.text("id"), "response %d contains a stack trace", event.seq()));
       }
     }
     return found;
   }
 
   private static void search(String node, Path log, List<String> forbidden, List<Violation> found) {
-    // Latin 1 reads whatever a dying process wrote.
+    // Latin 1 can decode any bytes of a crashing process.
     try (Stream<String> lines = Files.lines(log, StandardCharsets.ISO_8859_1)) {
       lines
           .filter(line -> forbidden.stream().anyMatch(line::contains))
@@ -120,7 +129,7 @@ final class Isolation {
               line ->
                   found.add(
                       Violation.of(
-                          Rule.R21, null, "the log of " + node + " shows what it must not")));
+                          Rule.R21, null, "the log " + node + " contains a payload or secret")));
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
@@ -130,10 +139,11 @@ final class Isolation {
     List<Violation> found = new ArrayList<>();
     for (Event event : facts.history().events()) {
       if (event.is("dial") && !event.fields().is("allowed")) {
-        found.add(Violation.of(Rule.R22, event.text("task"), "dialled " + event.need("address")));
+        found.add(
+            Violation.of(Rule.R22, event.text("task"), "connected to " + event.need("address")));
       }
       if (event.is("egress") && event.number("status") / 100 == 2) {
-        found.add(Violation.of(Rule.R22, null, "took a task to " + event.need("address")));
+        found.add(Violation.of(Rule.R22, null, "accepted a task for " + event.need("address")));
       }
     }
     return found;

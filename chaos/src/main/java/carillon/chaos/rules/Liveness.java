@@ -10,21 +10,21 @@ import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/** Work continues under faults, every task ends, and no node stops by itself. */
+/** Work progresses under faults, every task ends, and no node exits by itself. */
 final class Liveness {
 
   private static final long WINDOW = 5_000_000;
   private static final long MAX_DRAIN_SECONDS = 60;
 
-  /** Tasks that schedules created this late need not have ended. */
-  private static final long LATEST = 6_000_000;
+  /** Tasks that schedules created this late may be unfinished at the end. */
+  private static final long LATE = 6_000_000;
 
-  /** The lease that the bound was chosen for; a longer lease extends the bound. */
-  private static final long USUAL_LEASE = 3_000_000;
+  /** The bound is for this lease; a longer lease extends it. */
+  private static final long DEFAULT_LEASE = 3_000_000;
 
   private static final List<String> TARGETS = List.of("http", "pull", "discard");
 
-  /** Faults under which a node that starts works, if slowly. */
+  /** Faults during which a starting node works, though slowly. */
   private static final Set<String> HARMLESS = Set.of("held-snapshot", "backend-kill-idle");
 
   private Liveness() {}
@@ -42,7 +42,7 @@ final class Liveness {
       endedLate(facts, drain, found);
     }
     if (drain != null && check != null) {
-      sentLate(facts, drain, check, found);
+      deliveredLate(facts, drain, check, found);
     }
     unended(facts, check == null ? drain : check, found);
     nodes(facts, found);
@@ -55,25 +55,27 @@ final class Liveness {
       Long finished = row.micros("finished_at");
       if (finished != null && finished > drain + bound) {
         long late = (finished - drain) / 1_000_000;
-        found.add(Violation.of(Rule.R19, row.need("id"), "ended %d s after the load did", late));
+        found.add(
+            Violation.of(Rule.R19, row.need("id"), "ended %d s after the load stopped", late));
       }
     }
   }
 
-  /** All but what schedules have just made, or have planned for later. */
+  /** All tasks must have ended, except those that schedules created recently or for later. */
   private static void unended(Facts facts, @Nullable Long end, List<Violation> found) {
     for (Row row : facts.tasks().values()) {
       String state = row.need("state");
       Long due = row.micros("due_at");
-      boolean isAwaited =
-          row.text("schedule") == null || (end != null && due != null && due < end - LATEST);
-      if (!Loss.ENDED.contains(state) && isAwaited) {
+      boolean mustEnd =
+          row.text("schedule") == null || (end != null && due != null && due < end - LATE);
+      if (!Loss.ENDED.contains(state) && mustEnd) {
         found.add(Violation.of(Rule.R19, row.need("id"), "still %s after the drain", state));
       }
     }
     for (Event event : facts.history().events()) {
       if (event.is("not-drained")) {
-        found.add(Violation.of(Rule.R19, null, "left after the drain: " + event.text("tasks")));
+        found.add(
+            Violation.of(Rule.R19, null, "unfinished after the drain: " + event.text("tasks")));
       }
     }
   }
@@ -87,15 +89,16 @@ final class Liveness {
         case "node-start" -> starts.put(life, event);
         case "node-ready" -> ready.add(life);
         case "node-stuck" ->
-            found.add(Violation.of(Rule.R19, null, event.need("node") + " did not stop"));
+            found.add(Violation.of(Rule.R19, null, event.need("node") + " did not stop in time"));
         case "node-exit" -> {
-          boolean isUnasked = "false".equals(event.text("expected"));
-          if (isUnasked && (ready.contains(life) || !isHindered(facts, starts.get(life), event))) {
+          boolean isUnexpected = "false".equals(event.text("expected"));
+          if (isUnexpected
+              && (ready.contains(life) || !mayFailToStart(facts, starts.get(life), event))) {
             found.add(
                 Violation.of(
                     Rule.R19,
                     null,
-                    "%s ended unasked with status %s",
+                    "%s exited by itself with status %s",
                     event.need("node"),
                     event.text("status")));
           }
@@ -105,8 +108,8 @@ final class Liveness {
     }
   }
 
-  /** A node that finds no database when it starts may say so and end. */
-  private static boolean isHindered(Facts facts, @Nullable Event start, Event exit) {
+  /** A node that finds no database when it starts may report that and exit. */
+  private static boolean mayFailToStart(Facts facts, @Nullable Event start, Event exit) {
     long from = start == null ? exit.wall() : start.wall();
     return facts.faults().stream()
         .filter(fault -> !HARMLESS.contains(fault.kind()))
@@ -132,8 +135,8 @@ final class Liveness {
       for (String target : TARGETS) {
         List<Row> rows = perTarget.getOrDefault(target, List.of());
         boolean isWaiting = rows.stream().anyMatch(row -> isWaitingIn(row, begin));
-        boolean isAsked = !target.equals("pull") || isAskedForIn(facts, begin);
-        if (isWaiting && isAsked && rows.stream().noneMatch(row -> isEndedIn(row, begin))) {
+        boolean isRequested = !target.equals("pull") || isRequestedIn(facts, begin);
+        if (isWaiting && isRequested && rows.stream().noneMatch(row -> isEndedIn(row, begin))) {
           found.add(stall(target + " task", i));
         }
       }
@@ -155,7 +158,7 @@ final class Liveness {
     return finished != null && finished >= begin && finished < begin + WINDOW;
   }
 
-  /** From the beginning of the window to its end. */
+  /** Whether the task was due and unfinished during the whole window. */
   private static boolean isWaitingIn(Row row, long begin) {
     Long due = row.micros("due_at");
     Long created = row.micros("created_at");
@@ -166,15 +169,17 @@ final class Liveness {
         && (finished == null || finished >= begin + WINDOW);
   }
 
-  /** Whether a worker asked for tasks within the window, and was answered. */
-  private static boolean isAskedForIn(Facts facts, long begin) {
+  /** Whether a worker claimed tasks within the window and got a response. */
+  private static boolean isRequestedIn(Facts facts, long begin) {
     return facts.ops("work-claim").stream()
         .anyMatch(op -> op.isOk() && op.began() >= begin && op.ended() < begin + WINDOW);
   }
 
-  /** Once all is well and nothing older waits, deliveries begin when they are due. */
-  private static void sentLate(Facts facts, long drain, long check, List<Violation> found) {
-    long bound = WINDOW * Math.max(facts.lease(), USUAL_LEASE) / USUAL_LEASE;
+  /**
+   * After the cluster has recovered and the backlog is gone, tasks are delivered when they are due.
+   */
+  private static void deliveredLate(Facts facts, long drain, long check, List<Violation> found) {
+    long bound = WINDOW * Math.max(facts.lease(), DEFAULT_LEASE) / DEFAULT_LEASE;
     List<Row> rows = new ArrayList<>();
     long settled = drain + 2 * facts.lease();
     for (Row row : facts.tasks().values()) {
@@ -201,13 +206,13 @@ final class Liveness {
             Violation.of(
                 Rule.R19,
                 row.need("id"),
-                "not sent within %d ms, when all was well again",
+                "not delivered within %d ms of its due time after the cluster had recovered",
                 bound / 1000));
       }
     }
   }
 
-  /** When it was due, and there. */
+  /** When the task was both created and due. */
   private static @Nullable Long ready(Row row) {
     Long due = row.micros("due_at");
     Long created = row.micros("created_at");

@@ -13,7 +13,7 @@ import java.util.Optional;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/** What was asked for must be there, once and unaltered, and nothing else. */
+/** Every submitted task exists, once and unaltered, and no other task does. */
 final class Loss {
 
   static final Set<String> ENDED = Set.of("COMPLETED", "DEAD", "CANCELLED", "EXPIRED");
@@ -32,22 +32,25 @@ final class Loss {
                   .computeIfAbsent(submit.need("tenant"), _ -> new ArrayList<>())
                   .add(row == null);
               if (row == null) {
-                found.add(Violation.of(Rule.R1, id, "acknowledged, and not in the database"));
+                found.add(Violation.of(Rule.R1, id, "acknowledged, but missing from the database"));
               } else if (isEndedUnseen(facts, row)) {
-                found.add(Violation.of(Rule.R1, id, "%s without a trace", row.need("state")));
+                found.add(
+                    Violation.of(
+                        Rule.R1, id, "%s, but the witness saw no such change", row.need("state")));
               }
             });
     for (Row fire : facts.history().rows(Table.FIRE)) {
       String task = fire.text("task");
       if (task != null && facts.task(task) == null) {
-        found.add(Violation.of(Rule.R1, task, "the fire of %s has no task", fire.text("at")));
+        found.add(
+            Violation.of(Rule.R1, task, "the task of the fire at %s is missing", fire.text("at")));
       }
     }
     perTenant.forEach((tenant, gone) -> shape(tenant, gone).ifPresent(found::add));
     return found;
   }
 
-  /** Nothing ends without a write that the witness saw. */
+  /** No task ends without a write that the witness saw. */
   private static boolean isEndedUnseen(Facts facts, Row row) {
     String state = row.need("state");
     List<Row> changes = facts.changes(row.need("id"));
@@ -56,7 +59,7 @@ final class Loss {
         && changes.stream().noneMatch(change -> state.equals(change.text("to_state")));
   }
 
-  /** Where in the order of submits the lost ones lie: a lost tail has another cause than a hole. */
+  /** Where the lost tasks are in the order of submits: a lost tail has another cause than a gap. */
   private static Optional<Violation> shape(String tenant, List<Boolean> gone) {
     int lost = (int) gone.stream().filter(each -> each).count();
     if (lost == 0) {
@@ -74,7 +77,7 @@ final class Loss {
         Violation.of(
             Rule.R1,
             null,
-            "tenant %s lost %d of %d: %d at the beginning, %d in the middle, %d at the end",
+            "tenant %s lost %d of %d tasks: %d at the beginning, %d in the middle, %d at the end",
             tenant,
             lost,
             gone.size(),
@@ -88,7 +91,7 @@ final class Loss {
     for (Row row : facts.tasks().values()) {
       String id = row.need("id");
       if (row.need("state").equals("COMPLETED") && !isAccepted(facts, row, id)) {
-        found.add(Violation.of(Rule.R1B, id, "COMPLETED, and nobody accepted it"));
+        found.add(Violation.of(Rule.R1B, id, "COMPLETED, but no receiver or worker accepted it"));
       }
     }
     return found;
@@ -97,7 +100,7 @@ final class Loss {
   private static boolean isAccepted(Facts facts, Row row, String id) {
     String target = facts.target(row);
     if (target == null) {
-      return true; // made by the program itself, as callbacks are
+      return true; // created by the program itself, such as a callback
     }
     return switch (target) {
       case "http" -> facts.deliveries(id).stream().anyMatch(Delivery::isOk);
@@ -120,23 +123,23 @@ final class Loss {
         .forEach(
             (task, deliveries) -> {
               String n = deliveries.getFirst().start().text("n");
-              if (!isAskedFor(facts, task, n)) {
-                found.add(Violation.of(Rule.R2, task, "delivered, and never asked for (n %s)", n));
+              if (!isSubmitted(facts, task, n)) {
+                found.add(Violation.of(Rule.R2, task, "delivered, but never submitted (n %s)", n));
               }
             });
     facts
-        .handed()
+        .workerClaims()
         .forEach(
             (task, given) -> {
               String n = given.getFirst().task().text("n");
-              if (!isAskedFor(facts, task, n)) {
-                found.add(Violation.of(Rule.R2, task, "given to a worker, and never asked for"));
+              if (!isSubmitted(facts, task, n)) {
+                found.add(Violation.of(Rule.R2, task, "claimed by a worker, but never submitted"));
               }
             });
     return found;
   }
 
-  private static boolean isAskedFor(Facts facts, String task, @Nullable String n) {
+  private static boolean isSubmitted(Facts facts, String task, @Nullable String n) {
     if (facts.submitOf(task) != null) {
       return true;
     }
@@ -154,7 +157,7 @@ final class Loss {
         String key = submit.need("tenant") + " " + submit.need("key");
         String first = byKey.putIfAbsent(key, id);
         if (first != null && !first.equals(id)) {
-          found.add(Violation.of(Rule.R3, id, "the key %s has made %s before", key, first));
+          found.add(Violation.of(Rule.R3, id, "key %s had already created task %s", key, first));
         }
       }
     }
@@ -164,7 +167,7 @@ final class Loss {
       if (n != null && row.text("schedule") == null) {
         String first = byNumber.putIfAbsent(facts.tenantOf(row) + " " + n, row.need("id"));
         if (first != null) {
-          found.add(Violation.of(Rule.R3, row.need("id"), "n %s is also in %s", n, first));
+          found.add(Violation.of(Rule.R3, row.need("id"), "n %s is also in task %s", n, first));
         }
       }
     }
@@ -179,21 +182,21 @@ final class Loss {
             (task, deliveries) -> {
               for (Delivery each : deliveries) {
                 if ("false".equals(each.start().text("signatureValid"))) {
-                  found.add(Violation.of(Rule.R5, task, "its signature is not valid"));
+                  found.add(Violation.of(Rule.R5, task, "its signature is invalid"));
                 }
                 compare(facts, task, each.start().fields()).ifPresent(found::add);
               }
             });
     facts
-        .handed()
+        .workerClaims()
         .forEach(
             (task, given) ->
                 given.forEach(each -> compare(facts, task, each.task()).ifPresent(found::add)));
     return found;
   }
 
-  /** The submit, also one whose answer was lost, or what made the schedule. */
-  private static @Nullable Op asked(Facts facts, String task, @Nullable String n) {
+  /** The submit of the task, with or without a response, or the put of its schedule. */
+  private static @Nullable Op request(Facts facts, String task, @Nullable String n) {
     Op submit = facts.submitOf(task);
     Row row = facts.task(task);
     if (submit != null) {
@@ -207,11 +210,11 @@ final class Loss {
   }
 
   private static Optional<Violation> compare(Facts facts, String task, Fields arrived) {
-    Op asked = asked(facts, task, arrived.text("n"));
-    String sent = asked == null ? null : asked.text("payloadHash");
+    Op request = request(facts, task, arrived.text("n"));
+    String sent = request == null ? null : request.text("payloadHash");
     String received = arrived.text("payloadHash");
     return sent == null || received == null || Objects.equals(sent, received)
         ? Optional.empty()
-        : Optional.of(Violation.of(Rule.R5, task, "%s came as %s", sent, received));
+        : Optional.of(Violation.of(Rule.R5, task, "payload hash %s arrived as %s", sent, received));
   }
 }

@@ -5,9 +5,9 @@ import carillon.chaos.history.Kind;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One operation of a client or worker: how it began, and how it ended, if it did.
+ * One operation of a client or worker: its start, and its end if there was one.
  *
- * @param end null if nobody lived to see it
+ * @param end null if the client or worker stopped before the operation ended
  */
 record Op(Event invoke, @Nullable Event end) {
 
@@ -19,7 +19,7 @@ record Op(Event invoke, @Nullable Event end) {
     return end == null || end.kind() != Kind.FAIL;
   }
 
-  /** From the answer, or else from the question. */
+  /** A field of the end, or else of the start. */
   @Nullable String text(String name) {
     return end != null && end.fields().has(name) ? end.text(name) : invoke.text(name);
   }
@@ -34,7 +34,7 @@ record Op(Event invoke, @Nullable Event end) {
     return text == null ? otherwise : Long.parseLong(text);
   }
 
-  /** The same for all tries of one request. */
+  /** Identifies a request, and is equal for all its repetitions. */
   String request() {
     String key = invoke.text("key");
     return key == null ? "op " + invoke.op() : invoke.text("tenant") + " " + key;
@@ -44,7 +44,7 @@ record Op(Event invoke, @Nullable Event end) {
     return invoke.wall();
   }
 
-  /** The end of time where there was none: what nobody knows of may happen yet. */
+  /** The greatest time if the outcome is unknown: the operation may still take effect. */
   long ended() {
     return end == null || end.kind() == Kind.INFO ? Long.MAX_VALUE : end.wall();
   }

@@ -8,37 +8,61 @@ import carillon.chaos.history.Table;
 import java.util.List;
 import java.util.function.Function;
 
-/** One kind of violation that a history is searched for. */
+/** A rule that a history must not break. The title is printed in the report. */
 public enum Rule {
-  R1("lost: acknowledged, and gone or ended without a trace", Loss::lost),
-  R1B("effect lost: COMPLETED, and no receiver accepted it", Loss::effectLost),
-  R2("unexpected: delivered, and never submitted", Loss::unexpected),
-  R3("duplicate submit: two tasks for one idempotency key", Loss::duplicateSubmit),
-  R3B("unexplained duplicate: delivered again after success", Duplicates::unexplained),
-  R4("double claim: two holders of one task", Claiming::doubleClaim),
-  R5("payload integrity: not what was submitted, or not signed", Loss::payload),
+  R1("lost task: an acknowledged task is missing, or ended without a recorded change", Loss::lost),
+  R1B("lost effect: a task is COMPLETED, but no receiver or worker accepted it", Loss::effectLost),
+  R2("unknown task: a task was delivered that nobody submitted", Loss::unexpected),
+  R3("duplicate task: one idempotency key created two tasks", Loss::duplicateSubmit),
+  R3B(
+      "duplicate delivery: a task was delivered again after success, and no fault explains it",
+      Duplicates::unexplained),
+  R4("double claim: two holders had the same task at the same time", Claiming::doubleClaim),
+  R5("payload: a payload arrived changed, or with an invalid signature", Loss::payload),
   R6(
-      "zombie: written by a holder that had lost its lease, or a version that fell",
+      "stale write: a holder wrote after it lost its claim, or a version or fence decreased",
       Claiming::zombie),
-  R7("attempt overrun: more attempts than allowed or than recorded", Claiming::overrun),
-  R8("early: before it was due", Timing::early),
-  R8B("over-claim: more than was asked for", Claiming::overClaim),
-  R9("terminal change: a task that had ended changed", States::terminalChange),
-  R10("cron: a nominal time missed, doubled or invented", Nominal::cron),
-  R11("stale leader: an older term wrote, or a term was given twice", Leading::stale),
-  R12("cancel: an attempt after the cancel was acknowledged, or another end", States::cancel),
-  R13("read sanity: a read that is older than what was known", States::reads),
-  R14("isolation: something of another tenant", Isolation::foreign),
-  R15("conservation: tasks that do not add up", Accounts::conservation),
-  R16("audit: actions and their records do not add up", Accounts::audit),
-  R17("dead letters: a death without its letter, or the reverse", Accounts::deadLetters),
-  R18("limits: more at once than the key allows", Claiming::limits),
-  R19("liveness: no progress where there should be, or no end", Liveness::liveness),
-  R20("resources: more than before", Timing::resources),
-  R21("hygiene: payloads or stack traces where they do not belong", Isolation::hygiene),
-  R22("egress: an address that is not allowed was dialled", Isolation::egress),
-  R23("poison: outlives its crashes, or another task dies of it", Poisons::poison),
-  R24("deadlock: the reaper or a claim's row took part in one", Deadlocks::ofClaims);
+  R7(
+      "attempts: a task had more attempts than allowed, or one that was not counted",
+      Claiming::overrun),
+  R8("early start: an attempt started before it was due", Timing::early),
+  R8B("over-claim: a claim returned more tasks than requested", Claiming::overClaim),
+  R9("final state: a task changed after it had ended", States::terminalChange),
+  R10(
+      "schedules: a nominal time has no fire or two, or a fire has no nominal time",
+      NominalTimes::cron),
+  R11(
+      "stale leader: a node wrote in a term that it did not lead, or a term had two leaders",
+      LeadershipRules::stale),
+  R12(
+      "cancel: an attempt started after an acknowledged cancel, or the task took a wrong state",
+      States::cancel),
+  R13("stale read: a response showed an older version than an earlier response", States::reads),
+  R14("isolation: a tenant received data of another tenant", Isolation::foreign),
+  R15("task count: tasks in the database do not match the submits", Reconciliation::conservation),
+  R16("audit: actions and audit records do not match", Reconciliation::audit),
+  R17(
+      "dead letters: dead tasks do not match dead letters, attempts or redrives",
+      Reconciliation::deadLetters),
+  R18(
+      "concurrency: two tasks with the same concurrency key ran at the same time",
+      Claiming::limits),
+  R19(
+      "liveness: work stalled, a task never ended, or a node exited by itself or hung",
+      Liveness::liveness),
+  R20(
+      "resources: a node uses over 20 % more threads, files or connections than after warm-up",
+      Timing::resources),
+  R21(
+      "leaks: a log contains a payload or secret, or a response contains a stack trace",
+      Isolation::hygiene),
+  R22(
+      "egress: a node connected to a forbidden address, or accepted a task for one",
+      Isolation::egress),
+  R23(
+      "poison: a task survived too many crashes of its nodes, or an innocent task became DEAD",
+      PoisonTasks::poison),
+  R24("deadlock: the reaper or a claim row took part in a deadlock", Deadlocks::ofClaims);
 
   private final String title;
 
@@ -60,10 +84,10 @@ public enum Rule {
   }
 
   /**
-   * Whether no seed tries the rule: only trials have tasks that crash nodes, and each of those
-   * trials requires enough crashes.
+   * Whether only trials of mutants test the rule: only they have tasks that crash nodes. Each of
+   * those trials requires enough crashes.
    */
-  public boolean isForTrialsOnly() {
+  public boolean isOnlyForTrials() {
     return this == R23;
   }
 
@@ -114,7 +138,7 @@ public enum Rule {
     return "check".equals(resources.text("phase"));
   }
 
-  /** The name as it is shown: R1b. */
+  /** The name as printed: R1b. */
   @Override
   public String toString() {
     return name().replace('B', 'b');

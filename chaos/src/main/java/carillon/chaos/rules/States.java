@@ -9,7 +9,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
-/** A finished task stays finished, a cancelled task does not run, and no read goes back in time. */
+/**
+ * A finished task stays finished, a cancelled task does not start, and reads never go back in time.
+ */
 final class States {
 
   private static final Set<String> AFTER_CANCEL = Set.of("CANCELLED", "COMPLETED", "DEAD");
@@ -70,7 +72,7 @@ final class States {
             Violation.of(
                 Rule.R9,
                 task,
-                "was read as %s and then as %s",
+                "was read as %s, and later as %s",
                 ended.need("state"),
                 read.need("state")));
       }
@@ -100,32 +102,33 @@ final class States {
                       Violation.of(
                           Rule.R12,
                           task,
-                          "cancelled as if it waited, while fence %s ran",
+                          "became CANCELLED at once, although fence %s was running",
                           change.text("from_fence")));
                 }
               }
             });
-    HeldBack.in(facts).forEach(each -> sentAllTheSame(facts, each, found));
+    CancelledSuspect.in(facts).forEach(each -> deliveredAfterCancel(facts, each, found));
     return found;
   }
 
-  /** A suspect that was cancelled before its node started it is not sent. */
-  private static void sentAllTheSame(Facts facts, HeldBack held, List<Violation> found) {
+  /** A suspect that was cancelled before its node started it is not delivered. */
+  private static void deliveredAfterCancel(
+      Facts facts, CancelledSuspect held, List<Violation> found) {
     for (Event call : facts.calls(held.task())) {
       if (call.wall() >= held.marked() && call.number("fence") == held.fence()) {
         found.add(
             Violation.of(
                 Rule.R12,
                 held.task(),
-                "sent as fence %d, %d ms after the cancel was answered 202, and its node held it"
-                    + " back until then",
+                "delivered with fence %d, %d ms after its cancel got status 202, although its node"
+                    + " still held it back",
                 held.fence(),
                 (call.wall() - held.answered()) / 1000));
       }
     }
   }
 
-  /** Whatever the response was: no claim may follow it. */
+  /** No claim may follow a successful cancel, whatever its status. */
   private static void startedAfter(Facts facts, Op cancel, List<Violation> found) {
     String task = cancel.need("id");
     for (Row change : facts.changes(task)) {
@@ -137,7 +140,7 @@ final class States {
             Violation.of(
                 Rule.R12,
                 task,
-                "claimed as fence %s, %d ms after the cancel was answered %s",
+                "claimed with fence %s, %d ms after its cancel got status %s",
                 change.text("to_fence"),
                 (at - cancel.ended()) / 1000,
                 cancel.text("status")));
@@ -163,7 +166,7 @@ final class States {
             Violation.of(
                 Rule.R12,
                 task,
-                "became %s, %d ms after the cancel was answered 202",
+                "became %s, %d ms after its cancel got status 202",
                 to,
                 (at - cancel.ended()) / 1000));
       }
@@ -183,7 +186,8 @@ final class States {
           for (Op get : gets) {
             boolean isMissing = get.number("status", 0) == 404;
             if (isMissing && submit != null && get.began() > submit.ended()) {
-              found.add(Violation.of(Rule.R13, task, "not found after it was acknowledged"));
+              found.add(
+                  Violation.of(Rule.R13, task, "not found after its submit was acknowledged"));
             }
           }
           List<Op> versions = new ArrayList<>(gets);
@@ -214,7 +218,7 @@ final class States {
       long version = get.number("version", 0);
       if (version < newest) {
         found.add(
-            Violation.of(Rule.R13, task, "read as version %d after version %d", version, newest));
+            Violation.of(Rule.R13, task, "version %d was read after version %d", version, newest));
       }
     }
   }
@@ -228,7 +232,8 @@ final class States {
           && !get.need("state").equals("CANCELLED")
           && !facts.mayBeRedriven(task, cancel.began(), get.ended())) {
         found.add(
-            Violation.of(Rule.R13, task, "read as %s after it was cancelled", get.need("state")));
+            Violation.of(
+                Rule.R13, task, "read as %s after its cancel was acknowledged", get.need("state")));
       }
     }
   }

@@ -8,25 +8,25 @@ import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** Nothing is sent too early, and no node uses more resources at the end than when it was warm. */
+/** No attempt starts early, and no node uses more resources at the end than after warm-up. */
 final class Timing {
 
-  /** Times cross the API in milliseconds. */
+  /** The API rounds times to milliseconds. */
   private static final long ROUNDING = 1000;
 
   /**
-   * A node sets the time of a retry by its estimate of the database's clock, which is exact to half
-   * a round trip.
+   * A node computes retry times with its estimate of the database's clock, which is accurate to
+   * half a round trip.
    */
   private static final long CLOCK_ERROR = 10_000;
 
-  /** With 429 the receiver always asks for one second. */
+  /** The receiver always sends this Retry-After with 429. */
   private static final long RETRY_AFTER = 1_000_000;
 
-  /** The deadline may have started this long before the receiver sees the request. */
+  /** The timeout may have started this long before the receiver sees the request. */
   private static final long SEEN_LATE = 500_000;
 
-  private static final double MORE = 1.2;
+  private static final double MAX_GROWTH = 1.2;
 
   private Timing() {}
 
@@ -46,7 +46,7 @@ final class Timing {
               }
             });
     facts
-        .handed()
+        .workerClaims()
         .forEach(
             (task, given) -> {
               Long due = due(facts, task);
@@ -58,8 +58,8 @@ final class Timing {
     return found;
   }
 
-  private static Violation tooEarly(String task, long by, String than) {
-    return Violation.of(Rule.R8, task, "sent %d ms before %s", by / 1000, than);
+  private static Violation tooEarly(String task, long by, String limit) {
+    return Violation.of(Rule.R8, task, "delivered %d ms before %s", by / 1000, limit);
   }
 
   private static @Nullable Long due(Facts facts, String task) {
@@ -93,16 +93,17 @@ final class Timing {
     String status = end == null ? null : end.text("status");
     Long floor = end == null || status == null ? null : floor(facts, before, status);
     String task = again.task();
-    // A redrive starts again at once.
+    // A redrive starts without a delay.
     if (floor != null
         && again.began() < floor - CLOCK_ERROR
         && !isReleased(facts, task, before.fence())
         && !facts.mayBeRedriven(task, before.began(), again.began())) {
-      found.add(tooEarly(task, floor - again.began(), "the answer " + status + " allows"));
+      found.add(
+          tooEarly(task, floor - again.began(), "the retry delay after " + status + " had passed"));
     }
   }
 
-  /** The earliest time of the next attempt; null if there is none. */
+  /** The earliest time of the next attempt; null if there is no limit. */
   private static @Nullable Long floor(Facts facts, Delivery before, String status) {
     long retry = facts.options().number("retryMs", 0) * 1000;
     if (status.equals("429")) {
@@ -124,13 +125,13 @@ final class Timing {
                     && fault.overlaps(delivery.began(), delivery.began(), facts.timeout()));
   }
 
-  /** The node stopped before it read the response, so the attempt was given back. */
+  /** Whether the attempt was given back, because the node stopped before it read the response. */
   private static boolean isReleased(Facts facts, String task, long fence) {
     return facts.attempts(task).stream()
         .anyMatch(row -> row.number("fence") == fence && row.need("outcome").equals("RELEASED"));
   }
 
-  /** Compares the resources of each node at the end with those when it was warm. */
+  /** Compares the resource use of each node at the end with that after warm-up. */
   static List<Violation> resources(Facts facts) {
     Map<String, Event> warm = new HashMap<>();
     List<Violation> found = new ArrayList<>();
@@ -142,12 +143,12 @@ final class Timing {
       Event before = warm.putIfAbsent(node, event);
       if (before != null && "check".equals(event.text("phase"))) {
         for (String name : List.of("threads", "fds", "connections")) {
-          if (event.fields().has(name) && event.number(name) > before.number(name) * MORE) {
+          if (event.fields().has(name) && event.number(name) > before.number(name) * MAX_GROWTH) {
             found.add(
                 Violation.of(
                     Rule.R20,
                     null,
-                    "%s has %s %s, %s when it was warm",
+                    "%s has %s %s, but had %s after warm-up",
                     node,
                     event.text(name),
                     name,

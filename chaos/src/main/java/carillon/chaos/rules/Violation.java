@@ -3,9 +3,9 @@ package carillon.chaos.rules;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Something that must not happen, and did.
+ * A violation of a rule.
  *
- * @param task the one that it happened to, if it was one
+ * @param task the affected task; null if it is not about one task
  */
 public record Violation(Rule rule, @Nullable String task, String what) {
 

@@ -1,11 +1,12 @@
 /**
- * Judges a history: {@link carillon.chaos.rules.Facts} puts together what belongs together, each
- * {@link carillon.chaos.rules.Rule} looks for one kind of wrong, and a {@link
- * carillon.chaos.rules.Verdict} is all that was found.
+ * Checks a history: {@link carillon.chaos.rules.Facts} indexes it, each {@link
+ * carillon.chaos.rules.Rule} searches it for one kind of violation, and a {@link
+ * carillon.chaos.rules.Findings} collects the findings.
  *
- * <p>Every rule takes time in proportion to the history, or little more: tasks have unique ids, so
- * each is judged alone. What the program says of itself proves nothing here, except where it
- * contradicts itself; the receiver, the clients and the {@link carillon.chaos.history.Witness} do.
+ * <p>The rules take about linear time: tasks have unique ids, so each is checked alone. The
+ * evidence comes from the receiver, the clients, the workers and the {@link
+ * carillon.chaos.history.Witness}. What the program reports about itself is used only to find
+ * contradictions.
  */
 @NullMarked
 package carillon.chaos.rules;

@@ -98,7 +98,7 @@ class ReportTest {
     assertThat(report.verdict()).isEqualTo(Report.Verdict.BROKEN);
     assertThat(directory.resolve("latest.md"))
         .content()
-        .contains("seed 7: R1 task-1: acknowledged, and not in the database");
+        .contains("seed 7: R1 task-1: acknowledged, but missing from the database");
     assertThat(directory.resolve("latest.json")).content().contains("\"R1\" : 2");
     assertThat(directory.resolve("violations.md"))
         .content()
@@ -149,7 +149,7 @@ class ReportTest {
 
     assertThat(mutant.isCaughtBy(new Violation(Rule.R8, null, "claimed before it was ready")))
         .isFalse();
-    assertThat(mutant.isCaughtBy(new Violation(Rule.R8, null, "sent 9 ms before it was due")))
+    assertThat(mutant.isCaughtBy(new Violation(Rule.R8, null, "delivered 9 ms before it was due")))
         .isTrue();
   }
 

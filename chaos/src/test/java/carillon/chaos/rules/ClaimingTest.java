@@ -18,7 +18,7 @@ class ClaimingTest {
   }
 
   @Test
-  void a_claim_of_what_is_held_is_a_double_claim() {
+  void a_claim_of_a_held_task_is_a_double_claim() {
     String id = story.submit(99, "http");
     story.claim(id);
     story.change(id, "RUNNING", 2, 2, "another");
@@ -27,7 +27,7 @@ class ClaimingTest {
   }
 
   @Test
-  void a_fence_that_is_sent_twice_is_a_double_claim() {
+  void a_fence_delivered_twice_is_a_double_claim() {
     String id = story.completed(99);
     story.deliver(id, 1, 99, "200");
 
@@ -35,7 +35,7 @@ class ClaimingTest {
   }
 
   @Test
-  void what_is_sent_must_not_be_taken_back_before_the_lease_is_over() {
+  void a_delivered_task_is_not_reclaimed_before_its_lease_expires() {
     String id = story.submit(99, "http");
     long fence = story.claim(id);
     story.deliver(id, fence, 99, "200");
@@ -52,28 +52,28 @@ class ClaimingTest {
   }
 
   @Test
-  void a_payload_that_changed_on_the_way_is_seen() {
+  void a_payload_arrives_unchanged() {
     story.alter(e -> e.is("recv-start"), "payloadHash", "other");
 
     assertThat(broken(Rule.R5)).hasSize(1);
   }
 
   @Test
-  void a_signature_that_is_not_valid_is_seen() {
+  void a_signature_is_valid() {
     story.alter(e -> e.is("recv-start"), "signatureValid", false);
 
     assertThat(broken(Rule.R5)).hasSize(1);
   }
 
   @Test
-  void a_version_that_goes_down_is_a_zombies() {
+  void a_decreasing_version_is_a_stale_write() {
     story.alter(Table.TASK_LOG, row -> row.fields().has("from_version"), "to_version", 0);
 
     assertThat(broken(Rule.R6)).hasSize(1);
   }
 
   @Test
-  void a_result_over_somebody_elses_claim_is_a_zombies() {
+  void a_result_for_the_claim_of_another_holder_is_a_stale_write() {
     String id = story.submit(99, "http");
     long first = story.claim(id);
     story.deliver(id, first, 99, "200");
@@ -85,7 +85,7 @@ class ClaimingTest {
   }
 
   @Test
-  void a_report_that_is_accepted_too_late_is_a_zombies() {
+  void a_report_accepted_after_its_claim_is_a_stale_write() {
     String id = story.submit(99, "pull");
     long first = story.claim(id);
     story.end(id, "PENDING");
@@ -97,20 +97,21 @@ class ClaimingTest {
   }
 
   @Test
-  void a_claim_that_is_not_counted_is_an_overrun() {
+  void a_claim_counts_an_attempt() {
     story.alter(Table.TASK_LOG, row -> "RUNNING".equals(row.text("to_state")), "to_attempt", 0);
 
     assertThat(broken(Rule.R7)).hasSize(1);
   }
 
   @Test
-  void more_attempts_than_allowed_are_an_overrun() {
+  void a_task_has_no_more_attempts_than_allowed() {
     String id = story.dead(99);
     story.deliver(id, 4, 99, "500");
 
     assertThat(broken(Rule.R7))
         .extracting(Violation::what)
-        .containsExactly("fence 4 was sent, and is not recorded", "4 attempts where 3 are allowed");
+        .containsExactly(
+            "fence 4 was delivered, but is not recorded", "4 attempts, but 3 are allowed");
   }
 
   @Test
@@ -122,7 +123,7 @@ class ClaimingTest {
   }
 
   @Test
-  void a_retry_before_its_time_is_early() {
+  void a_retry_before_its_retry_after_is_early() {
     String id = story.submit(99, "http");
     story.deliver(id, story.claim(id), 99, "429");
     story.end(id, "PENDING");
@@ -132,14 +133,14 @@ class ClaimingTest {
   }
 
   @Test
-  void a_claim_that_returns_too_much_is_an_over_claim() {
+  void a_claim_returns_no_more_tasks_than_requested() {
     story.alter(e -> e.is(Kind.INVOKE, "work-claim"), "max", 0);
 
     assertThat(broken(Rule.R8B)).hasSize(1);
   }
 
   @Test
-  void what_has_ended_stays_so() {
+  void a_finished_task_stays_finished() {
     String id = story.completed(99);
     story.change(id, "PENDING", 1, 1, "");
 
@@ -147,7 +148,7 @@ class ClaimingTest {
   }
 
   @Test
-  void a_read_never_shows_a_task_alive_that_had_ended() {
+  void a_read_never_shows_a_finished_task_as_running() {
     Fields read = Fields.of("tenant", "a").and("id", story.completed(99));
     story.ok("get", read, Fields.of("state", "COMPLETED").and("version", 3));
     story.ok("get", read, Fields.of("state", "RUNNING").and("version", 4));

@@ -24,7 +24,7 @@ class DuplicatesTest {
     story.event("fault-end", fault);
   }
 
-  private String twice() {
+  private String deliveredTwice() {
     String id = story.completed(98);
     story.deliver(id, 2, 98, "200");
     return id;
@@ -32,7 +32,7 @@ class DuplicatesTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"pause-short", "sigterm"})
-  void what_should_harm_nobody_explains_nothing(String kind) {
+  void a_harmless_fault_explains_no_duplicate(String kind) {
     String id = story.completed(98);
     fault(kind, "node-1");
     story.deliver(id, 2, 98, "200");
@@ -41,7 +41,7 @@ class DuplicatesTest {
   }
 
   @Test
-  void a_stop_that_ended_with_a_kill_explains_a_duplicate() {
+  void a_stop_that_became_a_kill_explains_a_duplicate() {
     String id = story.completed(98);
     Fields fault = Fields.of("fault", "sigterm").and("id", 1);
     story.event("fault-start", fault.and("node", "node-1"));
@@ -53,7 +53,7 @@ class DuplicatesTest {
   }
 
   @Test
-  void a_pause_beyond_the_deadline_is_a_timeout() {
+  void a_pause_beyond_the_timeout_counts_as_a_timeout() {
     String id = story.submit(98, "http");
     Fields fault = Fields.of("fault", "pause-short").and("id", 1);
     long fence = story.claim(id);
@@ -69,19 +69,19 @@ class DuplicatesTest {
   }
 
   @Test
-  void what_hit_everybody_before_the_first_delivery_explains_nothing() {
+  void a_fault_of_all_nodes_before_the_first_delivery_explains_no_duplicate() {
     fault("kill-all", "");
     story.after(500);
-    String id = twice();
+    String id = deliveredTwice();
 
     assertThat(broken(Rule.R3B)).extracting(Violation::task).containsExactly(id);
   }
 
   @Test
-  void a_crash_of_the_database_explains_for_a_lease_more() {
+  void a_database_crash_explains_duplicates_for_one_more_lease() {
     fault("pg-crash", "");
     story.after(2000);
-    twice();
+    deliveredTwice();
 
     assertThat(broken(Rule.R3B)).isEmpty();
 
@@ -93,7 +93,7 @@ class DuplicatesTest {
   }
 
   @Test
-  void a_lost_lease_is_no_explanation_without_a_fault_of_its_holder() {
+  void a_lost_lease_without_a_fault_of_its_holder_explains_no_duplicate() {
     String id = story.submit(98, "http");
     story.deliver(id, story.claim(id), 98, "200");
     story.end(id, "PENDING");
@@ -105,7 +105,7 @@ class DuplicatesTest {
   }
 
   @Test
-  void a_holder_that_nobody_knows_was_not_hit() {
+  void a_fault_does_not_hit_an_unknown_holder() {
     String id = story.completed(98);
     story.alterLast(Table.TASK_LOG, id, "holder", null);
     fault("kill9", "node-1");
@@ -115,7 +115,7 @@ class DuplicatesTest {
   }
 
   @Test
-  void every_delivery_after_a_success_counts() {
+  void every_delivery_after_a_success_is_a_duplicate() {
     String id = story.completed(98);
     story.deliver(id, 2, 98, "500");
     story.deliver(id, 3, 98, "200");

@@ -26,7 +26,7 @@ class HoldersTest {
             .and("who", "reaper"));
   }
 
-  private String given(String tenant, String outcome) {
+  private String claimedByWorker(String tenant, String outcome) {
     String id = story.submit(99, "pull");
     long fence = story.claim(id);
     Fields task = Fields.of("id", id).and("fence", fence).and("n", 99);
@@ -37,15 +37,15 @@ class HoldersTest {
   }
 
   @Test
-  void what_a_worker_has_must_not_be_taken_back_before_its_lease_is_over() {
-    String id = given("a", "PENDING");
+  void a_task_of_a_worker_is_not_reclaimed_before_its_lease_expires() {
+    String id = claimedByWorker("a", "PENDING");
     reaped(id, 1);
 
     assertThat(broken(Rule.R4)).extracting(Violation::task).containsExactly(id);
   }
 
   @Test
-  void nothing_that_was_sent_is_taken_from_a_node_that_is_forgotten() {
+  void a_delivered_task_is_not_reclaimed_from_a_node_without_a_row() {
     String id = story.submit(99, "http");
     long fence = story.claim(id);
     story.deliver(id, fence, 99, "none");
@@ -61,7 +61,7 @@ class HoldersTest {
   }
 
   @Test
-  void nobody_else_ends_what_a_node_holds() {
+  void no_other_node_ends_a_task_that_a_node_holds() {
     for (String state : List.of("COMPLETED", "DEAD", "PENDING")) {
       Story other = new Story();
       other.event("node-start", Fields.of("node", "node-2"));
@@ -82,34 +82,34 @@ class HoldersTest {
   }
 
   @Test
-  void a_result_before_the_answer_is_a_zombies() {
-    String id = begun();
+  void a_result_before_the_response_is_a_stale_write() {
+    String id = startedDelivery();
     story.end(id, "COMPLETED");
     story.after(1);
-    answered(id, story.now());
+    finishDelivery(id, story.now());
 
     assertThat(broken(Rule.R6)).extracting(Violation::task).containsExactly(id);
   }
 
   @Test
-  void an_answer_may_be_noted_long_after_somebody_has_read_it() {
-    String id = begun();
+  void the_end_of_a_delivery_may_be_recorded_long_after_its_response() {
+    String id = startedDelivery();
     long answered = story.now();
     story.end(id, "COMPLETED");
     story.after(700);
-    answered(id, answered);
+    finishDelivery(id, answered);
 
     assertThat(broken(Rule.R6)).isEmpty();
   }
 
-  private String begun() {
+  private String startedDelivery() {
     String id = story.submit(99, "http");
     story.claim(id);
     story.event("recv-start", delivery(id).and("n", 99));
     return id;
   }
 
-  private void answered(String id, long at) {
+  private void finishDelivery(String id, long at) {
     story.event("recv-end", delivery(id).and("status", 200).and("answered", at));
   }
 
@@ -118,8 +118,8 @@ class HoldersTest {
   }
 
   @Test
-  void a_pulled_task_completes_by_a_report_that_was_accepted() {
-    String id = given("a", "COMPLETED");
+  void a_pulled_task_completes_with_an_accepted_report() {
+    String id = claimedByWorker("a", "COMPLETED");
     Fields report = Fields.of("id", id).and("fence", 1).and("outcome", "completed");
     story.ok("work-report", report, Fields.of("result", "stale"));
     story.ok("work-report", report.and("fence", 0), Fields.of("result", "accepted"));
@@ -132,13 +132,13 @@ class HoldersTest {
   }
 
   @Test
-  void a_claim_beyond_the_last_attempt_is_an_overrun() {
+  void a_claim_beyond_max_attempts_is_one_attempt_too_many() {
     String id = story.submit(99, "http");
     story.change(id, "RUNNING", 4, 1, "claim");
 
     assertThat(broken(Rule.R7))
         .extracting(Violation::what)
-        .contains("claimed for attempt 4 where 3 are allowed");
+        .contains("claimed for attempt 4, but 3 attempts are allowed");
   }
 
   private String triedTwice(String status, long wait) {
@@ -157,22 +157,22 @@ class HoldersTest {
   }
 
   @Test
-  void a_retry_before_the_deadline_of_silence_is_early() {
+  void a_retry_before_the_timeout_of_a_silent_target_is_early() {
     String id = triedTwice("none", 1000);
 
     assertThat(broken(Rule.R8)).extracting(Violation::task).containsExactly(id);
   }
 
   @Test
-  void a_retry_after_the_deadline_of_silence_is_not_early() {
+  void a_retry_after_the_timeout_of_a_silent_target_is_not_early() {
     triedTwice("none", 2450);
 
     assertThat(broken(Rule.R8)).isEmpty();
   }
 
   @Test
-  void what_is_given_to_a_stranger_is_seen() {
-    String id = given("b", "COMPLETED");
+  void a_worker_never_receives_a_task_of_another_tenant() {
+    String id = claimedByWorker("b", "COMPLETED");
 
     assertThat(broken(Rule.R14)).extracting(Violation::task).containsExactly(id);
   }

@@ -20,7 +20,7 @@ class LivenessTest {
   }
 
   @Test
-  void a_task_that_has_not_ended_waits_in_vain_and_is_not_lost() {
+  void an_unfinished_task_violates_liveness_but_is_not_lost() {
     String id = story.submit(99, "http");
 
     assertThat(broken(Rule.R19)).extracting(Violation::task).containsExactly(id);
@@ -28,20 +28,20 @@ class LivenessTest {
   }
 
   @Test
-  void what_nobody_acknowledged_must_end_too() {
+  void an_unacknowledged_task_must_end_too() {
     Fields asked = story.submitFields(99, "http", story.now());
     story.ended(Kind.INFO, "submit", asked, Fields.of("error", "timeout"));
-    story.made("unknown", 99, story.now());
+    story.insert("unknown", 99, story.now());
 
     assertThat(broken(Rule.R19)).extracting(Violation::task).containsExactly("unknown");
   }
 
   @Test
-  void what_a_schedule_made_long_before_the_end_must_end() {
-    story.made("old", 99, story.now());
+  void a_task_that_a_schedule_created_long_before_the_end_must_end() {
+    story.insert("old", 99, story.now());
     story.alterTask("old", "schedule", "s");
     story.alterTask("old", "due_at", Story.START);
-    story.made("new", 98, story.now());
+    story.insert("new", 98, story.now());
     story.alterTask("new", "schedule", "s");
     story.alterTask("new", "due_at", story.now());
 
@@ -49,14 +49,14 @@ class LivenessTest {
   }
 
   @Test
-  void a_drain_that_did_not_come_to_an_end_is_seen() {
+  void an_unfinished_drain_violates_liveness() {
     story.event("not-drained", Fields.of("tasks", "PENDING x"));
 
     assertThat(broken(Rule.R19)).hasSize(1);
   }
 
   @Test
-  void a_node_that_ends_unasked_or_does_not_end_when_asked_is_seen() {
+  void a_node_that_exits_by_itself_or_does_not_stop_violates_liveness() {
     Fields node = Fields.of("node", "node-1");
     story.event("node-exit", node.and("life", 1).and("status", 0).and("expected", true));
     story.event("node-exit", node.and("life", 1).and("status", 1).and("expected", false));
@@ -64,11 +64,11 @@ class LivenessTest {
 
     assertThat(broken(Rule.R19))
         .extracting(Violation::what)
-        .containsExactly("node-1 ended unasked with status 1", "node-1 did not stop");
+        .containsExactly("node-1 exited by itself with status 1", "node-1 did not stop in time");
   }
 
   @Test
-  void a_node_that_finds_no_database_when_it_starts_may_end() {
+  void a_node_without_a_database_may_exit_at_its_start() {
     Fields fault = Fields.of("fault", "pg-crash").and("id", 1);
     Fields node = Fields.of("node", "node-1").and("life", 2);
     story.event("fault-start", fault);
@@ -80,7 +80,7 @@ class LivenessTest {
   }
 
   @Test
-  void one_kind_of_task_must_not_stand_still_while_others_go_on() {
+  void every_kind_of_task_must_progress() {
     String stuck = story.submit(90, "discard");
     story.alterTask(stuck, "due_at", story.now());
     story.after(10);
@@ -97,7 +97,7 @@ class LivenessTest {
   }
 
   @Test
-  void what_is_due_when_all_is_well_again_is_sent_soon() {
+  void a_task_due_after_recovery_is_delivered_soon() {
     Story late = new Story();
     late.event("phase", Fields.of("name", "drain"));
     late.after(7000);

@@ -17,7 +17,7 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
-/** Takes something from a clean history, or doubles or bends it, and sees who notices. */
+/** Removes, duplicates or alters parts of a clean history, and checks which rules notice. */
 class MutilationTest {
 
   private static final int SEEDS = 500;
@@ -26,25 +26,26 @@ class MutilationTest {
       Stream.of(Table.values()).flatMap(table -> CLEAN.rows(table).stream()).toList();
 
   private static Set<Rule> broken(List<Event> events, List<Row> rows) {
-    Verdict verdict = Verdict.on(History.of(events, rows));
+    Findings findings = Findings.of(History.of(events, rows));
     Set<Rule> broken = EnumSet.noneOf(Rule.class);
-    verdict.failures().forEach(violation -> broken.add(violation.rule()));
+    findings.failures().forEach(violation -> broken.add(violation.rule()));
     return broken;
   }
 
   /**
-   * The rules one of which must notice that a row is gone; empty where the others prove that all is
-   * well without it.
+   * At least one of these rules must notice that the row is missing; empty if the rest of the
+   * history is valid without it.
    */
   private static Set<Rule> missing(Row row) {
     return switch (row.table()) {
       case TASK -> row.text("n") == null ? Set.of() : Set.of(Rule.R1);
-      case ATTEMPT -> isDead(row) ? Set.of(Rule.R17) : Set.of(); // of others nothing is promised
+      case ATTEMPT ->
+          isDead(row) ? Set.of(Rule.R17) : Set.of(); // attempts of other tasks may be missing
       case DEAD_LETTER -> Set.of(Rule.R17);
       case FIRE, SCHEDULE -> Set.of(Rule.R10);
       case AUDIT -> Set.of(Rule.R16);
-      // One look less of the witness is no proof of anything, but where it says what was made,
-      // accepted, redriven.
+      // A missing change proves nothing, unless it is the insert, an accepted report or a redrive
+      // of a task.
       case TASK_LOG ->
           row.text("from_state") == null
               ? Set.of(Rule.R15)
@@ -72,22 +73,22 @@ class MutilationTest {
   }
 
   @Test
-  void a_row_that_is_gone_is_missed() {
+  void a_missing_row_is_noticed() {
     for (int seed = 0; seed < SEEDS; seed++) {
-      int gone = new SplittableRandom(seed).nextInt(ROWS.size());
+      int index = new SplittableRandom(seed).nextInt(ROWS.size());
       List<Row> rows = new ArrayList<>(ROWS);
-      Set<Rule> expected = missing(rows.remove(gone));
+      Set<Rule> expected = missing(rows.remove(index));
 
       Set<Rule> broken = broken(CLEAN.events(), rows);
 
       if (!expected.isEmpty()) {
-        assertThat(broken).as("without %s", ROWS.get(gone)).containsAnyElementsOf(expected);
+        assertThat(broken).as("without %s", ROWS.get(index)).containsAnyElementsOf(expected);
       }
     }
   }
 
-  /** Null where twice is as good as once. */
-  private static @Nullable Rule doubled(Row row) {
+  /** Null if a duplicate of the row is harmless. */
+  private static @Nullable Rule noticedTwice(Row row) {
     return switch (row.table()) {
       case FIRE -> Rule.R10;
       case AUDIT -> Rule.R16;
@@ -97,10 +98,10 @@ class MutilationTest {
   }
 
   @Test
-  void a_row_that_is_there_twice_is_noticed() {
+  void a_duplicate_row_is_noticed() {
     for (int seed = 0; seed < SEEDS; seed++) {
       Row row = ROWS.get(new SplittableRandom(seed).nextInt(ROWS.size()));
-      Rule expected = doubled(row);
+      Rule expected = noticedTwice(row);
       if (expected != null) {
         List<Row> rows = new ArrayList<>(ROWS);
         rows.add(row);
@@ -111,12 +112,12 @@ class MutilationTest {
   }
 
   /**
-   * The rules one of which must notice that an event was never seen.
+   * At least one of these rules must notice that the event is missing.
    *
-   * <p>None for the invocation of what is only read, for reads themselves, for options and phases,
-   * and for what a receiver did beside accepting: it may have been on its way.
+   * <p>Empty for invocations of reads, reads, options and phases, and for events of the receiver
+   * other than an accepted delivery, which may have been in progress.
    */
-  private static Set<Rule> unseen(Event event) {
+  private static Set<Rule> missing(Event event) {
     return switch (event.what()) {
       case "submit" -> event.kind() == Kind.INVOKE ? Set.of(Rule.R2, Rule.R15) : Set.of();
       case "recv-end" -> event.need("status").equals("200") ? Set.of(Rule.R1B) : Set.of();
@@ -128,49 +129,49 @@ class MutilationTest {
   }
 
   @Test
-  void an_event_that_nobody_saw_is_missed() {
+  void a_missing_event_is_noticed() {
     for (int seed = 0; seed < SEEDS; seed++) {
-      int gone = new SplittableRandom(seed).nextInt(CLEAN.events().size());
+      int index = new SplittableRandom(seed).nextInt(CLEAN.events().size());
       List<Event> events = new ArrayList<>(CLEAN.events());
-      Set<Rule> expected = unseen(events.remove(gone));
+      Set<Rule> expected = missing(events.remove(index));
 
       Set<Rule> broken = broken(events, ROWS);
 
       if (!expected.isEmpty()) {
         assertThat(broken)
-            .as("without %s", CLEAN.events().get(gone))
+            .as("without %s", CLEAN.events().get(index))
             .containsAnyElementsOf(expected);
       }
     }
   }
 
-  /** A field that is bent, and who must notice; null where nobody can. */
-  private record Bent(Event event, @Nullable Rule noticed) {}
+  /** An altered event, and the rule that must notice; null if no rule can. */
+  private record Altered(Event event, @Nullable Rule noticedBy) {}
 
-  private static Bent bend(Event event) {
+  private static Altered alter(Event event) {
     return switch (event.what()) {
       case "submit" ->
           event.kind() == Kind.OK
-              ? new Bent(with(event, "id", "another"), Rule.R1)
-              : new Bent(with(event, "payloadHash", "another"), Rule.R5);
-      case "recv-start" -> new Bent(with(event, "payloadHash", "another"), Rule.R5);
+              ? new Altered(with(event, "id", "another"), Rule.R1)
+              : new Altered(with(event, "payloadHash", "another"), Rule.R5);
+      case "recv-start" -> new Altered(with(event, "payloadHash", "another"), Rule.R5);
       case "foreign-get" ->
           event.kind() == Kind.OK
-              ? new Bent(with(event, "status", 200), Rule.R14)
-              : new Bent(event, null);
+              ? new Altered(with(event, "status", 200), Rule.R14)
+              : new Altered(event, null);
       case "work-claim" ->
           event.kind() == Kind.INVOKE
-              ? new Bent(with(event, "max", 0), Rule.R8B)
-              : new Bent(event, null);
+              ? new Altered(with(event, "max", 0), Rule.R8B)
+              : new Altered(event, null);
       case "work-report" ->
           event.kind() == Kind.INVOKE
-              ? new Bent(with(event, "fence", 7), Rule.R6)
-              : new Bent(event, null);
+              ? new Altered(with(event, "fence", 7), Rule.R6)
+              : new Altered(event, null);
       case "schedule-put" ->
           event.kind() == Kind.INVOKE
-              ? new Bent(with(event, "every", 3), Rule.R10)
-              : new Bent(event, null);
-      default -> new Bent(event, null);
+              ? new Altered(with(event, "every", 3), Rule.R10)
+              : new Altered(event, null);
+      default -> new Altered(event, null);
     };
   }
 
@@ -180,22 +181,23 @@ class MutilationTest {
   }
 
   @Test
-  void an_event_that_is_bent_is_noticed() {
+  void an_altered_event_is_noticed() {
     for (int seed = 0; seed < SEEDS; seed++) {
       int chosen = new SplittableRandom(seed).nextInt(CLEAN.events().size());
-      Bent bent = bend(CLEAN.events().get(chosen));
-      // What discards or is cancelled unsent is never compared with what was submitted.
-      if (bent.noticed() != null && !isUnsent(bent)) {
+      Altered altered = alter(CLEAN.events().get(chosen));
+      // The payload of a task that was discarded, or cancelled before it was sent, is never
+      // compared.
+      if (altered.noticedBy() != null && !isUnsent(altered)) {
         List<Event> events = new ArrayList<>(CLEAN.events());
-        events.set(chosen, bent.event());
+        events.set(chosen, altered.event());
 
-        assertThat(broken(events, ROWS)).as("%s", bent.event()).contains(bent.noticed());
+        assertThat(broken(events, ROWS)).as("%s", altered.event()).contains(altered.noticedBy());
       }
     }
   }
 
-  private static boolean isUnsent(Bent bent) {
-    Event event = bent.event();
+  private static boolean isUnsent(Altered altered) {
+    Event event = altered.event();
     return event.is(Kind.INVOKE, "submit")
         && CLEAN.events().stream()
             .noneMatch(

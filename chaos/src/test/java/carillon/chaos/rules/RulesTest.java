@@ -27,7 +27,7 @@ class RulesTest {
   }
 
   @Test
-  void a_task_that_was_acknowledged_and_is_gone_is_lost() {
+  void an_acknowledged_task_that_is_missing_is_lost() {
     story.ok(
         "submit",
         story.submitFields(99, "http", story.now()),
@@ -40,7 +40,7 @@ class RulesTest {
   }
 
   @Test
-  void a_task_that_ended_without_a_trace_is_lost() {
+  void a_task_that_ended_without_a_recorded_change_is_lost() {
     String id = story.completed(99);
     story.drop(
         Table.TASK_LOG, row -> id.equals(row.text("task")) && is(row, "to_state", "COMPLETED"));
@@ -49,7 +49,7 @@ class RulesTest {
   }
 
   @Test
-  void a_completed_task_that_nobody_accepted_lost_its_effect() {
+  void a_completed_task_without_an_accepted_delivery_lost_its_effect() {
     String id = story.submit(99, "http");
     long fence = story.claim(id);
     story.deliver(id, fence, 99, "500");
@@ -59,7 +59,7 @@ class RulesTest {
   }
 
   @Test
-  void what_only_failed_to_be_submitted_must_not_be_delivered() {
+  void a_task_whose_submit_failed_is_not_delivered() {
     Fields asked = story.submitFields(99, "http", story.now());
     story.ended(Kind.FAIL, "submit", asked, Fields.of("status", 422));
     story.deliver("phantom", 1, 99, "200");
@@ -68,7 +68,7 @@ class RulesTest {
   }
 
   @Test
-  void what_may_have_been_submitted_may_be_delivered() {
+  void a_task_whose_submit_may_have_succeeded_may_be_delivered() {
     Fields asked = story.submitFields(99, "http", story.now());
     story.ended(Kind.INFO, "submit", asked, Fields.of("error", "timeout"));
     story.deliver("unknown", 1, 99, "200");
@@ -77,7 +77,7 @@ class RulesTest {
   }
 
   @Test
-  void one_key_makes_one_task() {
+  void one_key_creates_one_task() {
     story.ok(
         "submit",
         story.submitFields(0, "http", story.now()),
@@ -87,7 +87,7 @@ class RulesTest {
   }
 
   @Test
-  void a_delivery_after_success_needs_a_reason() {
+  void a_delivery_after_success_needs_a_cause() {
     String id = story.completed(98);
     story.deliver(id, 2, 98, "200");
 
@@ -123,7 +123,7 @@ class RulesTest {
 
   @ParameterizedTest
   @CsvSource({
-    "Outcomes.finish, Claims.retireOver", // the reaper has the claim, a report its tasks
+    "Outcomes.finish, Claims.retireOver", // the reaper holds the claim, a report its tasks
     "Outcomes.finish, Outcomes.retire",
     "Claims.held, Claims.retireOver",
     "LeaseRenewals.renew, Claims.lock",
@@ -141,7 +141,7 @@ class RulesTest {
   }
 
   @Test
-  void a_deadlock_of_three_is_seen_too() {
+  void a_deadlock_of_three_statements_is_found() {
     deadlock("Outcomes.finish", "TaskCancels.cancel", "Claims.retireOver");
 
     assertThat(broken(Rule.R24)).hasSize(1);
@@ -149,18 +149,18 @@ class RulesTest {
 
   @ParameterizedTest
   @CsvSource({
-    "Outcomes.finish, Completions.complete", // two batches that want the same tasks in turns
+    "Outcomes.finish, Completions.complete", // two batches in different orders
     "WorkQueue.claimDue, WorkQueue.claimDue",
-    "FaultInjector.lockTable, Claims.retireOver" // the harness locks in any order
+    "FaultInjector.lockTable, Claims.retireOver" // the harness may lock in any order
   })
-  void a_deadlock_of_others_is_not_for_this_rule(String one, String other) {
+  void a_deadlock_without_the_reaper_or_claim_rows_is_allowed(String one, String other) {
     deadlock(one, other);
 
     assertThat(broken(Rule.R24)).isEmpty();
   }
 
   @Test
-  void deadlocks_are_judged_where_the_log_was_read_and_the_reaper_ended_something() {
+  void deadlocks_are_tried_if_the_log_was_read_and_the_reaper_reclaimed_a_task() {
     story.event("database-log", Fields.of("deadlocks", 0));
     assertThat(Rule.R24.isTried(story.history())).isFalse();
 

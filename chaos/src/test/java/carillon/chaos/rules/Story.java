@@ -15,8 +15,8 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Writes histories by hand: what a program that does everything right would leave, unless the story
- * says otherwise. Time passes by a millisecond with everything that happens.
+ * Builds histories of a program without defects, unless a test says otherwise. Time advances by a
+ * millisecond with every event.
  */
 final class Story {
 
@@ -30,7 +30,7 @@ final class Story {
   private long lastOp;
   private long lastSeq;
 
-  /** What the database has of a task. */
+  /** The row of a task. */
   private static final class State {
     private Fields fixed;
     private String state = "PENDING";
@@ -76,7 +76,7 @@ final class Story {
     rows.add(new Row(table, fields));
   }
 
-  /** Changes the latest row of this table that is about the task. */
+  /** Changes the latest row of this table for the task. */
   void alterLast(Table table, String task, String name, @Nullable Object value) {
     for (int i = rows.size() - 1; i >= 0; i--) {
       Row row = rows.get(i);
@@ -88,7 +88,7 @@ final class Story {
     throw new IllegalArgumentException("no such row");
   }
 
-  /** Changes what the database has of a task at the end. */
+  /** Changes the final row of a task. */
   void alterTask(String id, String name, @Nullable Object value) {
     task(id).fixed = task(id).fixed.and(name, value);
   }
@@ -104,7 +104,7 @@ final class Story {
     return event;
   }
 
-  /** An operation that ends as it should. */
+  /** A successful operation. */
   void ok(String what, Fields asked, Fields answered) {
     long op = ++lastOp;
     add(op, Kind.INVOKE, what, asked);
@@ -124,7 +124,7 @@ final class Story {
   String submit(int n, String target, long dueAt) {
     String id = new UUID(7, n).toString();
     ok("submit", submitFields(n, target, dueAt), Fields.of("id", id).and("status", 202));
-    made(id, n, Math.max(dueAt, now));
+    insert(id, n, Math.max(dueAt, now));
     return id;
   }
 
@@ -139,8 +139,8 @@ final class Story {
         .and("maxAttempts", 3);
   }
 
-  /** The task is in the database. */
-  void made(String id, int n, long readyAt) {
+  /** Inserts the task into the database. */
+  void insert(String id, int n, long readyAt) {
     Fields fixed = Fields.of("tenant", 1).and("id", id).and("type", "web").and("n", n);
     tasks.put(id, new State(fixed, readyAt));
     row(
@@ -174,7 +174,7 @@ final class Story {
     return task;
   }
 
-  /** Ends the claim; PENDING to be tried again after the least time. */
+  /** Ends the claim. With PENDING the task is retried after the minimum delay. */
   void end(String id, String state) {
     State task = task(id);
     long fence = task.fence;
@@ -236,7 +236,7 @@ final class Story {
     event("recv-end", same.and("status", status).and("answered", now));
   }
 
-  /** All of it, of one that goes well. */
+  /** A task that succeeds at the first attempt. */
   String completed(int n) {
     String id = submit(n, "http");
     long fence = claim(id);
@@ -245,7 +245,7 @@ final class Story {
     return id;
   }
 
-  /** One that fails as often as it may. */
+  /** A task that fails all its attempts. */
   String dead(int n) {
     String id = submit(n, "http");
     for (int i = 1; i <= 3; i++) {
@@ -382,7 +382,7 @@ final class Story {
     return History.of(events, all);
   }
 
-  /** A bit of everything, and nothing wrong. */
+  /** A history with some of everything, and without violations. */
   static Story clean(int tasks) {
     Story story = new Story();
     story.leads(1, "node-1-abc");
@@ -409,13 +409,13 @@ final class Story {
     return story;
   }
 
-  /** Takes away the first such row. */
+  /** Removes the first matching row. */
   void drop(Table table, Predicate<Row> which) {
     rows.remove(
         rows.stream().filter(r -> r.table() == table).filter(which).findFirst().orElseThrow());
   }
 
-  /** Changes the first such row. */
+  /** Changes the first matching row. */
   void alter(Table table, Predicate<Row> which, String name, Object value) {
     for (int i = 0; i < rows.size(); i++) {
       Row row = rows.get(i);
@@ -427,7 +427,7 @@ final class Story {
     throw new IllegalArgumentException("no such row");
   }
 
-  /** Changes the first such event. */
+  /** Changes the first matching event. */
   void alter(Predicate<Event> which, String name, Object value) {
     for (int i = 0; i < events.size(); i++) {
       Event e = events.get(i);

@@ -10,8 +10,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** What the leader does for all, and in which term. */
-class LeadingTest {
+/** Rules about schedules and leadership. */
+class LeadershipRulesTest {
 
   private final Story story = Story.clean(10);
 
@@ -20,7 +20,7 @@ class LeadingTest {
   }
 
   @Test
-  void a_nominal_time_without_a_fire_is_missed() {
+  void a_nominal_time_has_a_fire() {
     story.drop(Table.FIRE, _ -> true);
 
     assertThat(broken(Rule.R10))
@@ -28,11 +28,11 @@ class LeadingTest {
         .first()
         .extracting(Violation::what)
         .asString()
-        .contains("neither");
+        .contains("has no fire at");
   }
 
   @Test
-  void a_nominal_time_with_two_fires_is_doubled() {
+  void a_nominal_time_has_one_fire() {
     story.rows.add(
         story.rows.stream().filter(r -> r.table() == Table.FIRE).findFirst().orElseThrow());
 
@@ -41,11 +41,11 @@ class LeadingTest {
         .first()
         .extracting(Violation::what)
         .asString()
-        .contains("twice");
+        .contains("two fires");
   }
 
   @Test
-  void a_fire_at_no_nominal_time_is_invented() {
+  void a_fire_has_a_nominal_time() {
     story.row(
         Table.FIRE,
         Fields.of("schedule", 9)
@@ -58,11 +58,11 @@ class LeadingTest {
         .first()
         .extracting(Violation::what)
         .asString()
-        .contains("never");
+        .contains("not a nominal time");
   }
 
   @Test
-  void two_tasks_of_one_nominal_time_are_doubled() {
+  void a_nominal_time_creates_one_task() {
     for (int n = 200; n < 202; n++) {
       story.row(
           Table.TASK,
@@ -85,14 +85,14 @@ class LeadingTest {
   }
 
   @Test
-  void nothing_is_written_by_a_term_that_is_over() {
+  void a_past_term_writes_nothing() {
     story.alter(Table.SHARD_LOG, row -> row.number("term") == 2, "term", 1);
 
     assertThat(broken(Rule.R11)).hasSize(1);
   }
 
   @Test
-  void nothing_is_written_by_who_does_not_lead() {
+  void only_the_leader_writes() {
     story.alter(Table.SHARD_LOG, row -> row.number("term") == 2, "leader", "node-7-abc");
 
     assertThat(broken(Rule.R11)).hasSize(1);
@@ -100,7 +100,7 @@ class LeadingTest {
 
   @ParameterizedTest
   @CsvSource({"2, 0", "3, 1"})
-  void who_resigns_may_end_what_it_writes_in_its_own_term(int term, int broken) {
+  void a_resigning_leader_may_finish_a_write_in_its_own_term(int term, int broken) {
     story.rows.add(
         new Row(
             Table.SHARD_LOG,
@@ -115,7 +115,7 @@ class LeadingTest {
   }
 
   @Test
-  void a_leader_is_not_followed_before_its_lease_is_over() {
+  void a_leader_is_not_replaced_before_its_lease_expires() {
     story.alter(Table.LEADER_LOG, row -> row.number("term") == 2, "from_lease", Long.MAX_VALUE);
 
     assertThat(broken(Rule.R11)).hasSize(1);

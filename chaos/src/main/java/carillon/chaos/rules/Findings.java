@@ -9,15 +9,15 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * What all rules found in one history.
+ * The findings of all rules in one history.
  *
- * @param duplicates explained ones, by what explains them
- * @param untried rules to which nothing happened that they could have judged
+ * @param duplicates explained duplicates, by cause
+ * @param untried rules for which the history contains nothing to check
  */
-public record Verdict(
+public record Findings(
     Map<Rule, List<Violation>> violations, Map<String, Integer> duplicates, Set<Rule> untried) {
 
-  public static Verdict on(History history) {
+  public static Findings of(History history) {
     Facts facts = new Facts(history);
     Map<Rule, List<Violation>> violations = new EnumMap<>(Rule.class);
     Set<Rule> untried = EnumSet.noneOf(Rule.class);
@@ -27,10 +27,13 @@ public record Verdict(
         untried.add(rule);
       }
     }
-    return new Verdict(violations, Duplicates.in(facts).explained(), untried);
+    return new Findings(violations, Duplicates.in(facts).explained(), untried);
   }
 
-  /** Whether there was anything that the rule could judge: none found says nothing otherwise. */
+  /**
+   * Whether the history contains anything that the rule can check. Otherwise the absence of
+   * violations proves nothing.
+   */
   public boolean isTried(Rule rule) {
     return !untried.contains(rule);
   }
@@ -39,7 +42,7 @@ public record Verdict(
     return violations.getOrDefault(rule, List.of());
   }
 
-  /** Those that condemn. */
+  /** Violations of all rules that are not warnings. */
   public List<Violation> failures() {
     List<Violation> failures = new ArrayList<>();
     violations.forEach(

@@ -9,10 +9,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
-/** One leader for each term, terms that only rise, and no write of an older one. */
-final class Leading {
+/** Every term has one leader, terms only rise, and no node writes in a term of another. */
+final class LeadershipRules {
 
-  private Leading() {}
+  private LeadershipRules() {}
 
   static List<Violation> stale(Facts facts) {
     List<Violation> found = new ArrayList<>();
@@ -27,7 +27,7 @@ final class Leading {
             Violation.of(
                 Rule.R11,
                 null,
-                "shard %s was given to %s by term %d in term %d",
+                "shard %s was assigned to %s by term %d during term %d",
                 write.text("shard"),
                 write.text("node"),
                 term,
@@ -37,11 +37,11 @@ final class Leading {
     Set<String> labels = facts.labels();
     Map<Long, String> leaders = leaders(facts);
     List<Row> writes = ordered(facts, Table.SHARD_LOG);
-    // A request may move a cursor too, from whichever node it comes to.
+    // API requests move cursors too, on any node.
     ordered(facts, Table.CURSOR_LOG).stream()
         .filter(row -> "carillon/engine".equals(row.text("pool")))
         .forEach(writes::add);
-    writes.forEach(write -> byWhoDoesNotLead(write, labels, leaders, found));
+    writes.forEach(write -> byOtherThanLeader(write, labels, leaders, found));
     return found;
   }
 
@@ -56,16 +56,16 @@ final class Leading {
     return leaders;
   }
 
-  private static void byWhoDoesNotLead(
+  private static void byOtherThanLeader(
       Row write, Set<String> labels, Map<Long, String> leaders, List<Violation> found) {
     String session = write.text("session");
     String leader = write.text("leader");
     if (leader == null && write.fields().has("in_force")) {
-      // Who resigns while it writes may end that: the next term waits for it.
+      // A leader that resigns may finish a write in progress: the next term waits for it.
       leader = leaders.get(write.number("in_force"));
     }
     if (session == null || !labels.contains(session)) {
-      return; // nobody knows whose session it was
+      return; // the session is not of a node
     }
     if (leader == null || !leader.startsWith(session + "-")) {
       String what = write.table() == Table.SHARD_LOG ? "shard " : "the cursor of schedule ";
@@ -73,7 +73,7 @@ final class Leading {
           Violation.of(
               Rule.R11,
               null,
-              "%s wrote %s%s in term %s of %s",
+              "%s wrote %s%s in term %s, which %s leads",
               session,
               what,
               write.text(write.table() == Table.SHARD_LOG ? "shard" : "schedule"),
@@ -95,10 +95,10 @@ final class Leading {
       long before = row.fields().number("from_term", 0);
       String node = row.text("node");
       if (term < before) {
-        found.add(Violation.of(Rule.R11, null, "term %d came after term %d", term, before));
+        found.add(Violation.of(Rule.R11, null, "term %d followed term %d", term, before));
       }
       if (node == null) {
-        continue; // it resigned
+        continue; // the leader resigned
       }
       String first = leaders.putIfAbsent(term, node);
       if (first != null && !first.equals(node)) {
@@ -114,7 +114,7 @@ final class Leading {
             Violation.of(
                 Rule.R11,
                 null,
-                "%s took term %d %d ms before the lease of %s was over",
+                "%s took term %d %d ms before the lease of %s expired",
                 node,
                 term,
                 (lease - Facts.at(row)) / 1000,

@@ -10,8 +10,8 @@ import carillon.chaos.history.Table;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** What is shown to whom, and what is kept of it. */
-class SeeingTest {
+/** Rules about visibility: cancels, reads, isolation, records, logs and egress. */
+class VisibilityTest {
 
   private final Story story = Story.clean(10);
 
@@ -20,7 +20,7 @@ class SeeingTest {
   }
 
   @Test
-  void nothing_is_claimed_once_its_cancel_was_answered() {
+  void a_cancelled_task_is_not_claimed() {
     String id = story.cancelled(99);
     story.claim(id);
 
@@ -28,7 +28,7 @@ class SeeingTest {
   }
 
   @Test
-  void what_runs_is_not_cancelled_as_if_it_waited() {
+  void a_running_task_is_not_cancelled_as_if_it_were_pending() {
     String id = story.submit(99, "http");
     story.claim(id);
     story.end(id, "CANCELLED");
@@ -36,7 +36,7 @@ class SeeingTest {
     assertThat(broken(Rule.R12)).extracting(Violation::task).containsExactly(id);
   }
 
-  /** Cancels a suspect that was claimed; its node begins with it before or after the answer. */
+  /** Cancels a claimed suspect, which its node starts before or after the response. */
   private String cancelledSuspect(boolean isHeldBack) {
     String id = story.submit(99, "http");
     story.claim(id);
@@ -57,19 +57,22 @@ class SeeingTest {
   }
 
   @Test
-  void a_suspect_that_is_cancelled_while_its_node_holds_it_back_is_not_sent() {
+  void a_suspect_cancelled_while_its_node_holds_it_back_is_not_delivered() {
     String id = cancelledSuspect(true);
     assertThat(broken(Rule.R12)).isEmpty();
-    assertThat(HeldBack.in(new Facts(story.history()))).hasSize(1); // counted, as it is right
+    assertThat(CancelledSuspect.in(new Facts(story.history())))
+        .hasSize(1); // counted as an exposure
 
     story.event("poison-call", Fields.of("task", id).and("fence", 1));
 
     assertThat(broken(Rule.R12)).extracting(Violation::task).containsExactly(id);
-    assertThat(broken(Rule.R12)).extracting(Violation::what).allMatch(w -> w.contains("held it"));
+    assertThat(broken(Rule.R12))
+        .extracting(Violation::what)
+        .allMatch(w -> w.contains("held it back"));
   }
 
   @Test
-  void a_suspect_that_its_node_had_begun_with_may_be_sent_after_its_cancel() {
+  void a_suspect_that_its_node_has_started_may_be_delivered_after_its_cancel() {
     String id = cancelledSuspect(false);
     story.deliver(id, 1, 99, "200");
 
@@ -86,7 +89,7 @@ class SeeingTest {
   }
 
   @Test
-  void what_was_acknowledged_is_found() {
+  void an_acknowledged_task_is_found() {
     Fields read = Fields.of("tenant", "a").and("id", story.completed(99));
     story.ended(Kind.FAIL, "get", read, Fields.of("status", 404));
 
@@ -94,56 +97,56 @@ class SeeingTest {
   }
 
   @Test
-  void strangers_see_nothing() {
+  void a_tenant_cannot_read_a_task_of_another() {
     story.alter(e -> e.is(Kind.OK, "foreign-get"), "status", 200);
 
     assertThat(broken(Rule.R14)).hasSize(1);
   }
 
   @Test
-  void nothing_is_delivered_to_strangers() {
+  void a_task_is_not_delivered_to_another_tenant() {
     story.alter(e -> e.is("recv-start"), "expected", "b");
 
     assertThat(broken(Rule.R14)).hasSize(1);
   }
 
   @Test
-  void what_nobody_submitted_does_not_add_up() {
-    story.made("invented", 99, story.now());
+  void every_task_was_submitted() {
+    story.insert("invented", 99, story.now());
 
     assertThat(broken(Rule.R15)).extracting(Violation::task).containsExactly("invented");
   }
 
   @Test
-  void an_action_without_a_record_is_seen() {
+  void every_action_has_an_audit_record() {
     story.drop(Table.AUDIT, _ -> true);
 
     assertThat(broken(Rule.R16)).hasSize(1);
   }
 
   @Test
-  void a_record_without_an_action_is_seen() {
+  void every_audit_record_has_an_action() {
     story.row(Table.AUDIT, Fields.of("action", "task.cancel").and("subject", "x"));
 
     assertThat(broken(Rule.R16)).hasSize(1);
   }
 
   @Test
-  void a_death_without_its_letter_is_seen() {
+  void every_dead_task_has_a_dead_letter() {
     story.drop(Table.DEAD_LETTER, _ -> true);
 
     assertThat(broken(Rule.R17)).hasSize(1);
   }
 
   @Test
-  void an_attempt_of_a_dead_task_that_is_not_kept_is_seen() {
+  void every_attempt_of_a_dead_task_is_kept() {
     story.drop(Table.ATTEMPT, _ -> true);
 
     assertThat(broken(Rule.R17)).hasSize(1);
   }
 
   @Test
-  void two_of_one_concurrency_key_do_not_run_together() {
+  void two_tasks_of_one_concurrency_key_do_not_run_together() {
     for (int n = 98; n < 100; n++) {
       String id = story.submit(n, "http");
       story.claim(id);
@@ -156,13 +159,13 @@ class SeeingTest {
               .and("concurrency_key", "k"));
     }
 
-    // The story's own row of the task comes last, and has no key: the rule is asked without it.
+    // Without the story's own row of the task, which comes last and has no key.
     List<Row> rows = story.rows;
     assertThat(Rule.R18.check(new Facts(History.of(story.events, rows)))).hasSize(1);
   }
 
   @Test
-  void a_liveness_phase_without_progress_is_seen() {
+  void a_liveness_phase_without_progress_violates_liveness() {
     story.event("phase", Fields.of("name", "liveness"));
     story.after(11_000);
     story.event("phase", Fields.of("name", "heal"));
@@ -171,17 +174,17 @@ class SeeingTest {
   }
 
   @Test
-  void a_node_that_has_more_than_when_it_was_warm_is_warned_of() {
+  void more_resources_than_after_warm_up_are_a_warning() {
     Fields node = Fields.of("node", "node-1").and("fds", 10);
     story.event("resources", node.and("phase", "warm").and("threads", 10));
     story.event("resources", node.and("phase", "check").and("threads", 13));
 
     assertThat(broken(Rule.R20)).hasSize(1);
-    assertThat(Verdict.on(story.history()).isClean()).isTrue();
+    assertThat(Findings.of(story.history()).isClean()).isTrue();
   }
 
   @Test
-  void a_stack_trace_in_an_answer_is_seen() {
+  void a_response_never_contains_a_stack_trace() {
     Fields trace =
         Fields.of("error", "oops\n\tat carillon.api.http.FrontDoor.handle(FrontDoor.java:1)");
     story.ended(Kind.INFO, "get", Fields.of("tenant", "a").and("id", "x"), trace);
@@ -190,7 +193,7 @@ class SeeingTest {
   }
 
   @Test
-  void a_task_to_where_none_may_go_is_seen_if_it_is_taken() {
+  void a_task_for_a_forbidden_address_is_rejected() {
     story.event("egress", Fields.of("address", "127.0.0.2").and("status", 422));
     assertThat(broken(Rule.R22)).isEmpty();
 
@@ -200,7 +203,7 @@ class SeeingTest {
   }
 
   @Test
-  void a_dial_to_where_nobody_may_is_seen() {
+  void no_connection_goes_to_a_forbidden_address() {
     story.event("dial", Fields.of("address", "127.0.0.2").and("allowed", false));
 
     assertThat(broken(Rule.R22)).hasSize(1);
@@ -221,14 +224,14 @@ class SeeingTest {
   }
 
   @Test
-  void a_poison_that_is_dead_after_three_nodes_is_as_it_should_be() {
+  void a_poison_task_is_dead_after_three_crashes() {
     kills(deadOfPoison(99), 3);
 
     assertThat(broken(Rule.R23)).isEmpty();
   }
 
   @Test
-  void a_poison_that_kills_a_fourth_node_is_seen() {
+  void a_poison_task_never_crashes_a_fourth_node() {
     String id = deadOfPoison(99);
     kills(id, 4);
 
@@ -236,7 +239,7 @@ class SeeingTest {
   }
 
   @Test
-  void a_poison_that_does_not_die_of_it_is_seen() {
+  void a_task_that_crashed_three_nodes_is_not_completed() {
     String id = story.completed(99);
     kills(id, 3);
 
@@ -244,7 +247,7 @@ class SeeingTest {
   }
 
   @Test
-  void an_innocent_task_that_dies_with_a_poison_is_seen() {
+  void an_innocent_task_does_not_die_with_a_poison_task() {
     String innocent = deadOfPoison(98);
     kills(deadOfPoison(99), 3);
 

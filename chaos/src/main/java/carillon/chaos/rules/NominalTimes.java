@@ -14,12 +14,12 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Compares the fires of each schedule with its nominal times, which are computed here a second
- * time: by multiplication, or by looking at every second whether it fits.
+ * Compares the fires of each schedule with its nominal times, which are computed independently: by
+ * multiplication, or by testing every second.
  */
-final class Nominal {
+final class NominalTimes {
 
-  /** Later than this a fire may lawfully be missing when the run ends. */
+  /** A fire this close to the end of the run may still be missing. */
   private static final long BOUND = 15_000_000;
 
   private static final long SECOND = 1_000_000;
@@ -27,7 +27,7 @@ final class Nominal {
   private final String name;
   private final @Nullable Long anchor;
   private final @Nullable Long every;
-  private final @Nullable EverySecond cron;
+  private final @Nullable CronMatcher cron;
   private final long from;
 
   static List<Violation> cron(Facts facts) {
@@ -61,20 +61,20 @@ final class Nominal {
           if (row != null) {
             long until = Math.min(facts.end() - BOUND, paused.getOrDefault(name, Long.MAX_VALUE));
             List<Row> own = fires.getOrDefault(row.need("id"), List.of());
-            new Nominal(name, of, row.micros("anchor")).compare(own, until, found);
-            if (!paused.containsKey(name) && of.stream().allMatch(Nominal::firesAlways)) {
+            new NominalTimes(name, of, row.micros("anchor")).compare(own, until, found);
+            if (!paused.containsKey(name) && of.stream().allMatch(NominalTimes::neverSkips)) {
               skipped(name, own, found);
             }
           } else if (!deleted.contains(name) && of.stream().anyMatch(Op::isOk)) {
-            found.add(Violation.of(Rule.R10, null, "the schedule %s is gone", name));
+            found.add(Violation.of(Rule.R10, null, "schedule %s is missing", name));
           }
         });
     doubled(facts, found);
     return found;
   }
 
-  /** Whether nothing that it was asked for allows it to leave out a time. */
-  private static boolean firesAlways(Op put) {
+  /** Whether neither the overlap nor the catch-up policy allows the schedule to skip a time. */
+  private static boolean neverSkips(Op put) {
     return "allow".equals(put.text("overlap")) && "all".equals(put.text("catchUp"));
   }
 
@@ -85,7 +85,7 @@ final class Nominal {
             Violation.of(
                 Rule.R10,
                 null,
-                "%s skips nothing, and skipped %s: %s",
+                "%s must not skip any time, but skipped %s: %s",
                 name,
                 fire.need("at"),
                 fire.text("skipped")));
@@ -93,14 +93,15 @@ final class Nominal {
     }
   }
 
-  private Nominal(String name, List<Op> puts, @Nullable Long anchor) {
+  private NominalTimes(String name, List<Op> puts, @Nullable Long anchor) {
     Event put = puts.getFirst().invoke();
     Long start = put.fields().micros("startAt");
     this.name = name;
     this.anchor = start == null ? anchor : start;
     this.every = put.fields().has("every") ? put.number("every") * SECOND : null;
-    this.cron = every == null ? EverySecond.of(put) : null;
-    // Only of a schedule that was never changed are all times known, from when it certainly was.
+    this.cron = every == null ? CronMatcher.of(put) : null;
+    // The nominal times are known only for a schedule that never changed, and only once it was
+    // acknowledged.
     boolean isChanged = puts.stream().anyMatch(each -> !rule(each).equals(rule(puts.getFirst())));
     long made = puts.stream().filter(Op::isOk).mapToLong(Op::ended).min().orElse(Long.MAX_VALUE);
     this.from = isChanged ? Long.MAX_VALUE : start == null ? made : Math.max(made, start);
@@ -119,17 +120,22 @@ final class Nominal {
       }
       String task = fire.text("task");
       if (!fired.add(at)) {
-        found.add(Violation.of(Rule.R10, task, "%s has %s twice", name, fire.need("at")));
+        found.add(Violation.of(Rule.R10, task, "%s has two fires at %s", name, fire.need("at")));
       }
       if (from != Long.MAX_VALUE && !isNominal(at)) {
-        found.add(Violation.of(Rule.R10, task, "%s never has %s", name, fire.need("at")));
+        found.add(
+            Violation.of(
+                Rule.R10,
+                task,
+                "%s has a fire at %s, which is not a nominal time",
+                name,
+                fire.need("at")));
       }
     }
     for (long at : expected(until)) {
       if (!fired.contains(at)) {
         Instant time = Instant.ofEpochSecond(at / SECOND, at % SECOND * 1000);
-        found.add(
-            Violation.of(Rule.R10, null, "%s has neither a task nor a reason for %s", name, time));
+        found.add(Violation.of(Rule.R10, null, "%s has no fire at %s", name, time));
       }
     }
   }
@@ -146,7 +152,7 @@ final class Nominal {
       }
     } else if (cron != null) {
       for (long second = Math.ceilDiv(from, SECOND); second * SECOND <= until; second++) {
-        if (cron.fits(second)) {
+        if (cron.matches(second)) {
           times.add(second * SECOND);
         }
       }
@@ -156,12 +162,12 @@ final class Nominal {
 
   private boolean isNominal(long at) {
     if (cron != null) {
-      return at % SECOND == 0 && cron.fits(at / SECOND);
+      return at % SECOND == 0 && cron.matches(at / SECOND);
     }
     return anchor == null || every == null || (at >= anchor && (at - anchor) % every == 0);
   }
 
-  /** One nominal time, one task: whatever the fires say. */
+  /** One nominal time creates one task, independently of the fires. */
   private static void doubled(Facts facts, List<Violation> found) {
     Map<String, String> tasks = new HashMap<>();
     for (Row row : facts.tasks().values()) {
@@ -173,7 +179,8 @@ final class Nominal {
       String fire = facts.tenantOf(row) + " " + schedule + " " + at;
       String first = tasks.putIfAbsent(fire, row.need("id"));
       if (first != null) {
-        found.add(Violation.of(Rule.R10, row.need("id"), "%s has made %s already", fire, first));
+        found.add(
+            Violation.of(Rule.R10, row.need("id"), "%s already created task %s", fire, first));
       }
     }
   }

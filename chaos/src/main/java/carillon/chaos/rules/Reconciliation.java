@@ -10,14 +10,14 @@ import java.util.Map;
 import java.util.Set;
 import java.util.function.Predicate;
 
-/** Sums that must come out even when all is quiet. */
-final class Accounts {
+/** Reconciles tasks, audit records, dead letters and attempts with what clients did. */
+final class Reconciliation {
 
-  private Accounts() {}
+  private Reconciliation() {}
 
   /**
-   * For each tenant: no fewer tasks than were acknowledged, none but those that may have been
-   * accepted, each in one known state, and each seen when it was made.
+   * Each tenant has at least its acknowledged tasks, and no task that nobody submitted. Every task
+   * has a known state, and the witness saw its insert.
    */
   static List<Violation> conservation(Facts facts) {
     List<Violation> found = new ArrayList<>();
@@ -30,19 +30,21 @@ final class Accounts {
       String state = row.need("state");
       boolean isKnown = Loss.ENDED.contains(state) || Set.of("PENDING", "RUNNING").contains(state);
       if (!isKnown) {
-        found.add(Violation.of(Rule.R15, row.need("id"), "is " + state));
+        found.add(Violation.of(Rule.R15, row.need("id"), "has the unknown state " + state));
       }
       Op origin = facts.origin(row);
       if (isUnseen(facts, row)) {
-        found.add(Violation.of(Rule.R15, row.need("id"), "is there, and nobody saw it being made"));
+        found.add(
+            Violation.of(
+                Rule.R15, row.need("id"), "exists, but the witness did not see its insert"));
       }
       if (origin != null) {
         stored.merge(facts.tenantOf(row), 1, Integer::sum);
         if (row.text("schedule") == null && isRefused(facts, row)) {
-          found.add(Violation.of(Rule.R15, row.need("id"), "is there, and was refused"));
+          found.add(Violation.of(Rule.R15, row.need("id"), "exists, but its submit was rejected"));
         }
       } else if (row.text("n") != null && row.text("schedule") == null) {
-        found.add(Violation.of(Rule.R15, row.need("id"), "is there, and nobody submitted it"));
+        found.add(Violation.of(Rule.R15, row.need("id"), "exists, but nobody submitted it"));
       }
     }
     acknowledged.forEach(
@@ -51,13 +53,18 @@ final class Accounts {
           if (there < number) {
             found.add(
                 Violation.of(
-                    Rule.R15, null, "%s has %d tasks of %d acknowledged", tenant, there, number));
+                    Rule.R15,
+                    null,
+                    "tenant %s has %d tasks, but %d were acknowledged",
+                    tenant,
+                    there,
+                    number));
           }
         });
     return found;
   }
 
-  /** Where a node ran there was a witness; without it half of the rules are blind. */
+  /** The witness exists only in runs with nodes. */
   private static boolean isUnseen(Facts facts, Row row) {
     return !facts.labels().isEmpty()
         && facts.changes(row.need("id")).stream()
@@ -69,7 +76,7 @@ final class Accounts {
         && facts.submitsOfNumber(row.text("n")).stream().noneMatch(Op::mayHaveHappened);
   }
 
-  /** Every action that was answered has its record, and no record is without an action. */
+  /** Every acknowledged action has an audit record, and every record has an action. */
   static List<Violation> audit(Facts facts) {
     List<Violation> found = new ArrayList<>();
     Map<String, Integer> records = new HashMap<>();
@@ -77,36 +84,36 @@ final class Accounts {
       records.merge(row.need("action") + " " + row.need("subject"), 1, Integer::sum);
     }
     Map<String, Integer> done = new HashMap<>();
-    Map<String, Integer> maybe = new HashMap<>();
+    Map<String, Integer> possible = new HashMap<>();
     for (String action : List.of("cancel", "redrive")) {
       count(facts.ops(action), "task." + action, Op::isOk, done);
-      count(facts.ops(action), "task." + action, Op::mayHaveHappened, maybe);
+      count(facts.ops(action), "task." + action, Op::mayHaveHappened, possible);
     }
     Set<String> all = new HashSet<>(records.keySet());
     all.addAll(done.keySet());
     for (String what : all) {
       int recorded = records.getOrDefault(what, 0);
       int answered = done.getOrDefault(what, 0);
-      // A second cancel of the same task changes nothing, and need not be recorded.
-      int least = what.startsWith("task.cancel ") ? Math.min(1, answered) : answered;
-      boolean isOfTask = what.startsWith("task.cancel ") || what.startsWith("task.redrive ");
-      boolean isTooMany = isOfTask && recorded > maybe.getOrDefault(what, 0);
-      if (recorded < least || isTooMany) {
+      // A repeated cancel of the same task has no effect, and may not be recorded.
+      int minimum = what.startsWith("task.cancel ") ? Math.min(1, answered) : answered;
+      boolean isTaskAction = what.startsWith("task.cancel ") || what.startsWith("task.redrive ");
+      boolean isTooMany = isTaskAction && recorded > possible.getOrDefault(what, 0);
+      if (recorded < minimum || isTooMany) {
         found.add(
             Violation.of(
                 Rule.R16,
                 what.substring(what.indexOf(' ') + 1),
-                "%d records of %s, %d answered and %d tried",
+                "%d audit records of %s, but %d were acknowledged and %d attempted",
                 recorded,
                 what.substring(0, what.indexOf(' ')),
                 answered,
-                maybe.getOrDefault(what, 0)));
+                possible.getOrDefault(what, 0)));
       }
     }
     return found;
   }
 
-  /** The same request sent again under its idempotency key is one. */
+  /** Repetitions of a request with the same idempotency key count once. */
   private static void count(
       List<Op> ops, String action, Predicate<Op> counts, Map<String, Integer> sums) {
     Set<String> seen = new HashSet<>();
@@ -126,23 +133,23 @@ final class Accounts {
       Row row = facts.task(task);
       if (row == null || !row.need("state").equals("DEAD")) {
         String state = row == null ? "gone" : row.need("state");
-        found.add(Violation.of(Rule.R17, task, "has a dead letter and is " + state));
+        found.add(Violation.of(Rule.R17, task, "has a dead letter, but is " + state));
       }
     }
     for (Row row : facts.tasks().values()) {
       String task = row.need("id");
       if (row.need("state").equals("DEAD")) {
         if (!letters.contains(task)) {
-          found.add(Violation.of(Rule.R17, task, "is DEAD without a dead letter"));
+          found.add(Violation.of(Rule.R17, task, "is DEAD, but has no dead letter"));
         }
         attemptsOf(facts, row, found);
       }
-      redrivenOnce(facts, task, found);
+      redrives(facts, task, found);
     }
     return found;
   }
 
-  /** All attempts but the last, which stands on the task's own row. */
+  /** Every attempt of a dead task is kept; the last one is part of the task's row. */
   private static void attemptsOf(Facts facts, Row row, List<Violation> found) {
     String task = row.need("id");
     Set<Long> kept = new HashSet<>();
@@ -150,30 +157,33 @@ final class Accounts {
     for (Delivery each : facts.deliveries(task)) {
       long fence = each.fence();
       if (fence != row.number("fence") && !kept.contains(fence)) {
-        found.add(Violation.of(Rule.R17, task, "its attempt with fence %d is not kept", fence));
+        found.add(
+            Violation.of(
+                Rule.R17, task, "the attempt with fence %d is missing from its history", fence));
       }
     }
   }
 
-  private static void redrivenOnce(Facts facts, String task, List<Violation> found) {
+  private static void redrives(Facts facts, String task, List<Violation> found) {
     List<Op> redrives = facts.opsOf(task, "redrive");
-    long back =
+    long redriven =
         facts.changes(task).stream()
             .filter(change -> "DEAD".equals(change.text("from_state")))
             .filter(change -> "PENDING".equals(change.text("to_state")))
             .count();
     long done = redrives.stream().filter(Op::isOk).map(Op::request).distinct().count();
-    long maybe = redrives.stream().filter(Op::mayHaveHappened).map(Op::request).distinct().count();
+    long possible =
+        redrives.stream().filter(Op::mayHaveHappened).map(Op::request).distinct().count();
     boolean isWatched = !facts.changes(task).isEmpty();
-    if (isWatched && (back < done || back > maybe)) {
+    if (isWatched && (redriven < done || redriven > possible)) {
       found.add(
           Violation.of(
               Rule.R17,
               task,
-              "came back %d times, with %d redrives answered and %d tried",
-              back,
+              "was redriven %d times, but %d redrives were acknowledged and %d attempted",
+              redriven,
               done,
-              maybe));
+              possible));
     }
   }
 }

@@ -9,7 +9,7 @@ import java.time.Instant;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-class EverySecondTest {
+class CronMatcherTest {
 
   @ParameterizedTest
   @CsvSource({
@@ -25,10 +25,10 @@ class EverySecondTest {
     "'10-20/5,50 0 0 * * *', UTC, 2027-01-01T00:00:50Z, true",
     "'10-20/5,50 0 0 * * *', UTC, 2027-01-01T00:00:25Z, false"
   })
-  void a_second_fits_or_not(String cron, String zone, Instant at, boolean fits) {
+  void a_second_matches_or_not(String cron, String zone, Instant at, boolean matches) {
     Fields put = Fields.of("cron", cron).and("timezone", zone);
     Event event = new Event(1, 0, 0, 1L, Kind.INVOKE, "schedule-put", put);
 
-    assertThat(EverySecond.of(event).fits(at.getEpochSecond())).isEqualTo(fits);
+    assertThat(CronMatcher.of(event).matches(at.getEpochSecond())).isEqualTo(matches);
   }
 }

@@ -8,13 +8,13 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** A task that crashes its nodes is dead after a few crashes, and no other task dies with it. */
-final class Poisons {
+/** A task that crashes its nodes becomes DEAD after a few crashes, and no other task does. */
+final class PoisonTasks {
 
   /** The server's default. */
-  private static final int CRASHES = 3;
+  private static final int MAX_CRASHES = 3;
 
-  private Poisons() {}
+  private PoisonTasks() {}
 
   static List<Violation> poison(Facts facts) {
     Map<String, Integer> kills = new LinkedHashMap<>();
@@ -24,12 +24,12 @@ final class Poisons {
       }
     }
     if (kills.isEmpty()) {
-      return List.of(); // nodes that are killed from outside may look like it
+      return List.of(); // random kills may make any task look like poison
     }
     List<Violation> found = new ArrayList<>();
     kills.forEach(
         (task, count) -> {
-          if (count > CRASHES) {
+          if (count > MAX_CRASHES) {
             found.add(Violation.of(Rule.R23, task, "%d nodes crashed while they ran it", count));
           }
         });
@@ -38,7 +38,7 @@ final class Poisons {
       String id = task.need("id");
       if (isPoison && !kills.containsKey(id)) {
         found.add(Violation.of(Rule.R23, id, "DEAD as poison, but no node crashed while it ran"));
-      } else if (!isPoison && kills.getOrDefault(id, 0) >= CRASHES) {
+      } else if (!isPoison && kills.getOrDefault(id, 0) >= MAX_CRASHES) {
         found.add(
             Violation.of(
                 Rule.R23,

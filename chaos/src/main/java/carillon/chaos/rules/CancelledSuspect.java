@@ -6,18 +6,18 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A suspect that was cancelled while its node held it back. A node writes down with which suspects
- * it begins before it looks for their cancels, so a cancel that was answered before the mark is
- * always seen.
+ * A suspect that was cancelled while its node held it back. A node records the suspects that it is
+ * about to start before it checks their cancels, so it must see every cancel that was acknowledged
+ * before the record.
  *
- * @param answered when the cancel was
- * @param marked when its node began with it
+ * @param answered when the cancel was acknowledged
+ * @param marked when the node recorded that it starts the suspect
  * @param fence of the claim
  */
-public record HeldBack(String task, long answered, long marked, long fence) {
+public record CancelledSuspect(String task, long answered, long marked, long fence) {
 
-  public static List<HeldBack> in(Facts facts) {
-    List<HeldBack> found = new ArrayList<>();
+  public static List<CancelledSuspect> in(Facts facts) {
+    List<CancelledSuspect> found = new ArrayList<>();
     for (Op cancel : facts.ops("cancel")) {
       if (cancel.isOk() && cancel.number("status", 0) == 202) {
         String task = cancel.need("id");
@@ -28,7 +28,7 @@ public record HeldBack(String task, long answered, long marked, long fence) {
               && claim != null
               && "RUNNING".equals(claim.text("to_state"))
               && !facts.mayBeRedriven(task, cancel.began(), at)) {
-            found.add(new HeldBack(task, cancel.ended(), at, claim.number("to_fence")));
+            found.add(new CancelledSuspect(task, cancel.ended(), at, claim.number("to_fence")));
           }
         }
       }

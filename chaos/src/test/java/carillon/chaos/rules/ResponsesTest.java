@@ -14,7 +14,7 @@ import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-class AnswersTest {
+class ResponsesTest {
 
   private final Story story = Story.clean(10);
 
@@ -23,7 +23,7 @@ class AnswersTest {
   }
 
   @Test
-  void an_answer_with_the_marker_of_another_tenant_is_seen() {
+  void a_response_never_contains_the_marker_of_another_tenant() {
     Fields asked = Fields.of("tenant", "a").and("id", "x");
     story.ok("get", asked, Fields.of("body", "marker-of-a"));
     story.ok("get", asked, Fields.of("body", "marker-of-b"));
@@ -32,7 +32,7 @@ class AnswersTest {
   }
 
   @Test
-  void a_log_that_shows_a_payload_is_seen(@TempDir Path directory) throws IOException {
+  void a_log_never_contains_a_payload(@TempDir Path directory) throws IOException {
     Path log = directory.resolve("node-1.log");
     Files.writeString(log, "started\nfailed to send marker-of-a\n");
     History history = story.history();
@@ -44,17 +44,17 @@ class AnswersTest {
 
   @Test
   void a_rule_without_anything_to_judge_was_not_tried() {
-    assertThat(Verdict.on(story.history()).untried())
+    assertThat(Findings.of(story.history()).untried())
         .containsExactly(Rule.R18, Rule.R20, Rule.R21, Rule.R22, Rule.R23, Rule.R24);
-    assertThat(Verdict.on(story.history()).isTried(Rule.R1)).isTrue();
+    assertThat(Findings.of(story.history()).isTried(Rule.R1)).isTrue();
 
     story.event("dial", Fields.of("address", "127.0.0.1").and("allowed", true));
 
-    assertThat(Verdict.on(story.history()).isTried(Rule.R22)).isTrue();
+    assertThat(Findings.of(story.history()).isTried(Rule.R22)).isTrue();
   }
 
   @Test
-  void a_task_that_nobody_saw_being_made_is_seen() {
+  void the_witness_sees_the_insert_of_every_task() {
     String id = story.completed(99);
     story.rows.removeIf(row -> row.table() == Table.TASK_LOG && row.need("task").equals(id));
 
@@ -62,16 +62,16 @@ class AnswersTest {
   }
 
   @Test
-  void what_was_refused_must_not_be_there() {
+  void a_rejected_submit_creates_no_task() {
     Fields asked = story.submitFields(99, "http", story.now());
     story.ended(Kind.FAIL, "submit", asked, Fields.of("status", 422));
-    story.made("refused", 99, story.now());
+    story.insert("refused", 99, story.now());
 
     assertThat(broken(Rule.R15)).extracting(Violation::task).containsExactly("refused");
   }
 
   @Test
-  void a_schedule_that_skips_nothing_has_a_task_for_every_time() {
+  void a_schedule_that_must_not_skip_has_a_task_for_every_time() {
     Fields put =
         Fields.of("tenant", "a")
             .and("name", "all")
@@ -87,7 +87,7 @@ class AnswersTest {
   }
 
   @Test
-  void a_read_is_never_older_than_the_answer_to_a_cancel() {
+  void a_read_is_never_older_than_the_response_to_a_cancel() {
     Fields asked = Fields.of("tenant", "a").and("id", story.cancelled(99));
     story.ok("cancel", asked, Fields.of("status", 200).and("version", 3));
     story.ok("get", asked, Fields.of("state", "CANCELLED").and("version", 2));
@@ -96,16 +96,16 @@ class AnswersTest {
   }
 
   @Test
-  void the_payload_of_a_schedule_or_of_a_submit_without_an_answer_is_compared() {
+  void payloads_of_schedules_and_of_submits_without_a_response_are_compared() {
     Fields asked = story.submitFields(99, "http", story.now());
     story.ended(Kind.INFO, "submit", asked, Fields.of("error", "timeout"));
-    story.made("unknown", 99, story.now());
+    story.insert("unknown", 99, story.now());
     story.deliver("unknown", 1, 99, "200");
     assertThat(broken(Rule.R5)).isEmpty();
 
     Fields put = Fields.of("tenant", "a").and("name", "p").and("every", 2);
     story.ok("schedule-put", put.and("payloadHash", "right"), Fields.of("status", 200));
-    story.made("fired", 98, story.now());
+    story.insert("fired", 98, story.now());
     story.alterTask("fired", "schedule", "p");
     Fields start = Fields.of("fence", 1).and("payloadHash", "wrong");
     story.event("recv-start", start.and("task", "fired"));
@@ -115,7 +115,7 @@ class AnswersTest {
   }
 
   @Test
-  void what_is_cancelled_while_it_runs_does_not_wait_again() {
+  void a_task_cancelled_while_running_never_becomes_pending_again() {
     String id = story.submit(99, "http");
     story.claim(id);
     story.ok("cancel", Fields.of("tenant", "a").and("id", id), Fields.of("status", 202));

@@ -2,8 +2,8 @@ package carillon.chaos.rules;
 
 import carillon.chaos.history.Fields;
 
-/** One task that a worker was given. */
-record Handed(Op claim, Fields task) {
+/** One task that a worker claimed. */
+record WorkerClaim(Op claim, Fields task) {
 
   String id() {
     return task.need("id");
