@@ -2,8 +2,8 @@ package carillon.chaos;
 
 import carillon.chaos.history.History;
 import carillon.chaos.report.Exposure;
-import carillon.chaos.report.Place;
-import carillon.chaos.report.Troubles;
+import carillon.chaos.report.HarnessProblems;
+import carillon.chaos.report.RunFacts;
 import carillon.chaos.rules.Findings;
 import carillon.chaos.rules.Rule;
 import carillon.chaos.rules.Violation;
@@ -31,7 +31,7 @@ record JoinsReport(
   boolean isGood() {
     return findings.isClean()
         && unexplained() == 0
-        && troubles().isEmpty()
+        && problems().isEmpty()
         && changes.size() == Joins.CHANGES
         && changes.stream().allMatch(Joins.Change::isEven);
   }
@@ -41,8 +41,8 @@ record JoinsReport(
     return findings.of(Rule.R3B).size();
   }
 
-  private List<String> troubles() {
-    return Troubles.in(history);
+  private List<String> problems() {
+    return HarnessProblems.in(history);
   }
 
   private int count(List<Rule> rules) {
@@ -71,8 +71,8 @@ record JoinsReport(
             "Deliveries again after one that was accepted: %d with a cause".formatted(explained))
         .append(explained == 0 ? "" : " " + findings.duplicates())
         .append(", %d without one.\n\n".formatted(unexplained()));
-    troubles().forEach(trouble -> page.append("- ").append(trouble).append('\n'));
-    page.append(troubles().isEmpty() ? "" : "\n");
+    problems().forEach(problem -> page.append("- ").append(problem).append('\n'));
+    page.append(problems().isEmpty() ? "" : "\n");
     page.append(
         "A node that joins is timed from when it is ready, one that leaves from when it is asked"
             + " to, until the shards lie evenly (to within one) on all nodes that are there and on"
@@ -101,6 +101,6 @@ record JoinsReport(
         page.append("- ").append(violation).append('\n');
       }
     }
-    return Place.withoutPaths(page.toString());
+    return RunFacts.withoutPaths(page.toString());
   }
 }

@@ -12,11 +12,11 @@ import carillon.chaos.load.Streams;
 import carillon.chaos.mutants.Mutant;
 import carillon.chaos.mutants.Mutants;
 import carillon.chaos.report.Exposure;
-import carillon.chaos.report.Listing;
-import carillon.chaos.report.Place;
 import carillon.chaos.report.Report;
+import carillon.chaos.report.RunFacts;
 import carillon.chaos.report.Seed;
 import carillon.chaos.report.Trial;
+import carillon.chaos.report.ViolationListing;
 import carillon.chaos.rules.Findings;
 import carillon.chaos.rules.Violation;
 import java.io.IOException;
@@ -63,7 +63,7 @@ public final class Main {
   /** What was chosen, not only the seeds; nodes that join have a load and a number of their own. */
   private static Map<String, String> facts(Options options, String arguments)
       throws IOException, InterruptedException {
-    Map<String, String> facts = Place.facts(("chaos/run " + arguments).strip());
+    Map<String, String> facts = RunFacts.facts(("chaos/run " + arguments).strip());
     if (!options.joins()) {
       String old = options.oldProgram() == null ? "" : ", one old";
       facts.put("options", options.shown());
@@ -207,7 +207,7 @@ public final class Main {
     }
     for (Trial trial : report.trials()) {
       if (!trial.isPassed()) {
-        System.out.println("not as it should be: " + trial.name() + " " + trial.trouble());
+        System.out.println("not as it should be: " + trial.name() + " " + trial.problem());
       }
     }
     System.out.println(report.verdict() + "; see " + options.out().resolve("latest.md"));
@@ -243,7 +243,7 @@ public final class Main {
       if (!report.isGood()) {
         Files.writeString(
             options.out().resolve("violations.md"),
-            Listing.of("Joins", history, report.findings().failures()));
+            ViolationListing.of("Joins", history, report.findings().failures()));
       }
       progress.done(report.isGood() ? "all is well" : "NOT WELL");
       System.out.print(report.page());

@@ -18,9 +18,9 @@ import carillon.chaos.mutants.Mutant;
 import carillon.chaos.mutants.MutantMaker;
 import carillon.chaos.report.Exposure;
 import carillon.chaos.report.Exposure.Counter;
-import carillon.chaos.report.Listing;
+import carillon.chaos.report.HarnessProblems;
 import carillon.chaos.report.Trial;
-import carillon.chaos.report.Troubles;
+import carillon.chaos.report.ViolationListing;
 import carillon.chaos.rules.Findings;
 import carillon.chaos.rules.Violation;
 import java.io.IOException;
@@ -85,9 +85,9 @@ public final class Trials {
     List<Trial> trials = new ArrayList<>();
     for (Mutant mutant : mutants) {
       scenarios.add(mutant.scenario());
-      trials.add(Trial.notEnded(mutant, mutant.scenario()));
+      trials.add(Trial.unfinished(mutant, mutant.scenario()));
     }
-    scenarios.forEach(scenario -> trials.add(Trial.notEnded(null, scenario)));
+    scenarios.forEach(scenario -> trials.add(Trial.unfinished(null, scenario)));
     List<Thread> threads = new ArrayList<>();
     for (int i = 0; i < trials.size(); i++) {
       int place = i;
@@ -137,16 +137,20 @@ public final class Trials {
   /** Judges the history of a mutant, or of the unchanged program if enough happened in it. */
   static Trial judged(@Nullable Mutant mutant, Mutant.Scenario scenario, History history) {
     List<Violation> found = Findings.of(history).failures();
-    List<String> troubles = new ArrayList<>(Troubles.in(history));
+    List<String> problems = new ArrayList<>(HarnessProblems.in(history));
     if (mutant == null) {
-      troubles.addAll(tooLittle(scenario, history));
+      problems.addAll(tooLittle(scenario, history));
     }
-    String trouble = troubles.isEmpty() ? null : String.join("; ", troubles);
-    Trial trial = new Trial(mutant, scenario, List.copyOf(found), trouble, "");
+    String problem = problems.isEmpty() ? null : String.join("; ", problems);
+    Trial trial = new Trial(mutant, scenario, List.copyOf(found), problem, "");
     return trial.isPassed()
         ? trial
         : new Trial(
-            mutant, scenario, trial.found(), trouble, Listing.of(trial.name(), history, found));
+            mutant,
+            scenario,
+            trial.found(),
+            problem,
+            ViolationListing.of(trial.name(), history, found));
   }
 
   /** Where nothing happens nothing goes wrong. */

@@ -12,7 +12,7 @@ import carillon.chaos.history.History;
 import carillon.chaos.load.Load;
 import carillon.chaos.report.Exposure;
 import carillon.chaos.report.Exposure.Counter;
-import carillon.chaos.report.Troubles;
+import carillon.chaos.report.HarnessProblems;
 import carillon.chaos.rules.Findings;
 import carillon.chaos.rules.Rule;
 import java.io.ByteArrayOutputStream;
@@ -60,7 +60,7 @@ class ShortRunTest {
     assertThat(exposure.of(Counter.DIALS)).isGreaterThanOrEqualTo(5);
     assertThat(exposure.of(Counter.FORBIDDEN)).isGreaterThanOrEqualTo(5);
     assertThat(findings.isTried(Rule.R22)).isTrue();
-    assertThat(Troubles.in(history)).isEmpty();
+    assertThat(HarnessProblems.in(history)).isEmpty();
   }
 
   private static List<PlannedFault> faults() {

@@ -14,19 +14,19 @@ class TrialsTest {
 
   @ParameterizedTest
   @EnumSource
-  void the_program_as_it_is_proves_nothing_where_nothing_happened(Mutant.Scenario scenario) {
+  void the_unmodified_program_does_not_pass_without_exposure(Mutant.Scenario scenario) {
     Trial trial = Trials.judged(null, scenario, History.of(List.of(), List.of()));
 
     assertThat(trial.isPassed()).isFalse();
     assertThat(trial.isFailed()).isFalse();
-    assertThat(trial.trouble()).contains("which says nothing");
+    assertThat(trial.problem()).contains("which says nothing");
   }
 
   @Test
-  void one_that_did_not_end_is_not_as_it_should_be() {
-    Trial trial = Trial.notEnded(null, Mutant.Scenario.NAMES);
+  void an_unfinished_trial_does_not_pass() {
+    Trial trial = Trial.unfinished(null, Mutant.Scenario.NAMES);
 
     assertThat(trial.isPassed()).isFalse();
-    assertThat(trial.trouble()).isEqualTo("did not end");
+    assertThat(trial.problem()).isEqualTo("did not finish");
   }
 }

@@ -20,38 +20,38 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How often runs were exposed to what could have gone wrong. A clean result is worth no more than
- * that: with none of n gone wrong, the chance of one is below 3/n in 19 of 20 cases.
+ * How often runs were exposed to each risk. A run without violations is worth no more than that:
+ * with none in n exposures, the probability of one is below 3/n, with 95 % confidence.
  */
 public record Exposure(Map<Counter, Long> counts) {
 
   private static final int ENOUGH_ACKNOWLEDGED = 50;
-  private static final long LEASE_MILLIS = 3_000; // where a history does not say
+  private static final long DEFAULT_LEASE_MILLIS = 3_000;
   private static final Set<String> KILLS = Set.of("kill9", "kill-all", "leader-kill");
   private static final Set<String> PAUSES = Set.of("pause-long", "leader-pause");
 
-  /** What is counted, and how much of it a run needs to mean something. */
+  /** A kind of exposure, and the minimum for a conclusive run. */
   public enum Counter {
     ACKNOWLEDGED("acknowledged submits", 12_000),
     DELIVERIES("deliveries observed", 14_000),
-    FIRES("cron fires due", 2_500),
+    FIRES("schedule fires that were due", 2_500),
     CANCELS("cancels", 800),
     CANCELS_RUNNING("cancels of running tasks", 100),
-    CANCELS_HELD_BACK("of these of suspects that waited for their group", 0),
+    CANCELS_HELD_BACK("cancels of suspects that their node held back", 0),
     PULLED("completions by pull workers", 1_500),
-    RESUBMITS("submits repeated after an answer that said nothing", 200),
-    FAULTS("fault events that took effect", 60),
+    RESUBMITS("submits repeated because their outcome was unknown", 200),
+    FAULTS("faults that took effect", 60),
     KINDS("kinds of faults", 12),
     KILLS("kills with an attempt in flight", 8),
     PAUSES("pauses beyond the lease with an attempt in flight", 6),
-    STALE("stale writes refused, of nodes and of late workers", 10),
-    FENCED("of these of nodes", 0),
-    STALE_TERMS("writes of stale terms refused", 0),
-    AMBIGUOUS("ambiguous commits of writes", 20),
-    CRASHES("database crashes with 50 acknowledged in the second before", 3),
+    STALE("stale writes rejected, of nodes and late workers", 10),
+    FENCED("stale writes rejected, of nodes only", 0),
+    STALE_TERMS("writes of stale leaders rejected", 0),
+    AMBIGUOUS("commits whose response was dropped", 20),
+    CRASHES("database crashes with 50 submits acknowledged in the last second", 3),
     LEADERS("changes of leader to another node", 5),
-    DIALS("dials of a name that flips to a forbidden address", 100),
-    FORBIDDEN("tasks to an address that is not allowed", 50);
+    DIALS("connections to a name that alternates with a forbidden address", 100),
+    FORBIDDEN("tasks for a forbidden address", 50);
 
     private final String title;
     private final long minimum;
@@ -70,7 +70,7 @@ public record Exposure(Map<Counter, Long> counts) {
     }
   }
 
-  /** Of several runs together. */
+  /** The sum over several runs. */
   public static Exposure of(List<History> histories) {
     Map<Counter, Long> counts = new EnumMap<>(Counter.class);
     for (Counter counter : Counter.values()) {
@@ -88,12 +88,12 @@ public record Exposure(Map<Counter, Long> counts) {
     return counts.getOrDefault(counter, 0L);
   }
 
-  /** Below this is the chance of a failure for each exposure, with 95 % confidence. */
+  /** The upper bound of the probability of a violation per exposure, with 95 % confidence. */
   public double bound(Counter counter) {
     return of(counter) == 0 ? 1 : Math.min(1, 3.0 / of(counter));
   }
 
-  /** Those that are below their minimum. */
+  /** Counters below their minimum. */
   public List<Counter> missing() {
     List<Counter> missing = new ArrayList<>();
     for (Counter counter : Counter.values()) {
@@ -104,7 +104,7 @@ public record Exposure(Map<Counter, Long> counts) {
     return missing;
   }
 
-  /** Goes through one history. */
+  /** Counts the exposures of one history. */
   private record Count(Map<Counter, Long> counts, Set<String> kinds) {
 
     void add(Counter counter, long number) {
@@ -158,11 +158,11 @@ public record Exposure(Map<Counter, Long> counts) {
       }
     }
 
-    /** Those that happened: one that failed, or had nothing to hit, is none. */
+    /** Counts faults that took effect, not those that failed or hit nothing. */
     private void faults(History history) {
       Map<String, Event> ends = new HashMap<>();
       Set<String> failed = new HashSet<>();
-      long lease = LEASE_MILLIS;
+      long lease = DEFAULT_LEASE_MILLIS;
       for (Event event : history.events()) {
         switch (event.what()) {
           case "options" -> lease = event.fields().number("leaseMs", lease);
@@ -173,7 +173,7 @@ public record Exposure(Map<Counter, Long> counts) {
       }
       for (Event event : history.events()) {
         Event end = ends.get(id(event));
-        if (event.is("fault-start") && !failed.contains(id(event)) && !isVain(end)) {
+        if (event.is("fault-start") && !failed.contains(id(event)) && !hadNoEffect(end)) {
           fault(event, end, lease * 1000);
         }
       }
@@ -183,7 +183,7 @@ public record Exposure(Map<Counter, Long> counts) {
       return event.text("fault") + " " + event.text("id");
     }
 
-    private static boolean isVain(@Nullable Event end) {
+    private static boolean hadNoEffect(@Nullable Event end) {
       return end != null
           && (end.fields().number("ended", 1) == 0 || end.fields().number("cuts", 1) == 0);
     }
@@ -232,7 +232,10 @@ public record Exposure(Map<Counter, Long> counts) {
       }
     }
 
-    /** A node that had too much to do did nothing; one that lost its database knows nothing. */
+    /**
+     * An overloaded node has rejected the submit, so its outcome is known; a node without its
+     * database cannot know it.
+     */
     private static boolean isRefused(Event end) {
       return String.valueOf(end.text("error")).toLowerCase(Locale.ROOT).contains("overloaded");
     }
@@ -256,7 +259,7 @@ public record Exposure(Map<Counter, Long> counts) {
       }
     }
 
-    /** A node has another id in each life, which begins with its label. */
+    /** The id of a node starts with its label, and differs in each life. */
     private static @Nullable String label(@Nullable String node) {
       int dash = node == null ? -1 : node.lastIndexOf('-');
       return node == null || dash < 0 ? node : node.substring(0, dash);

@@ -19,11 +19,11 @@ import tools.jackson.databind.SerializationFeature;
 import tools.jackson.databind.json.JsonMapper;
 
 /**
- * All that came of a run of the harness.
+ * The results of all runs of the harness.
  *
- * @param facts what was run on what, to be printed: options, commit, versions, machine
- * @param trials of mutants; empty where none were asked for
- * @param errors of runs that did not come to their end, so that they are not among the seeds
+ * @param facts printed first: options, commit, versions, machine
+ * @param trials of mutants; empty if none were requested
+ * @param errors of runs that did not finish and so are not among the seeds
  */
 public record Report(
     Map<String, String> facts,
@@ -36,7 +36,7 @@ public record Report(
   private static final JsonMapper JSON =
       JsonMapper.builder().enable(SerializationFeature.INDENT_OUTPUT).build();
 
-  /** How it ended; its number is the exit status. */
+  /** The result of all runs. Its number is the exit status. */
   public enum Verdict {
     OK(0),
     BROKEN(1),
@@ -60,41 +60,41 @@ public record Report(
     if (isBroken) {
       return Verdict.BROKEN;
     }
-    return exposure.missing().isEmpty() && troubles().isEmpty() ? Verdict.OK : Verdict.INCONCLUSIVE;
+    return exposure.missing().isEmpty() && problems().isEmpty() ? Verdict.OK : Verdict.INCONCLUSIVE;
   }
 
   private String sentence() {
-    String mutants = trials.isEmpty() ? "no mutants were tried" : "no mutant lives";
+    String mutants = trials.isEmpty() ? "no mutants were tried" : "no mutant survived";
     return switch (verdict()) {
-      case OK -> "No rule was broken, %s, and enough was tried.".formatted(mutants);
-      case BROKEN -> "Something is wrong: a rule was broken, or a mutant lives.";
+      case OK -> "No rule was broken, %s, and there was enough exposure.".formatted(mutants);
+      case BROKEN -> "A rule was broken, or a mutant survived.";
       case INCONCLUSIVE ->
-          "No rule is known to be broken, %s, but too little was tried, or the harness itself failed."
-              .formatted(trials.isEmpty() ? mutants : "no mutant is known to live");
+          "No rule is known to be broken, %s, but there was too little exposure, or the harness failed."
+              .formatted(trials.isEmpty() ? mutants : "no mutant is known to have survived");
     };
   }
 
-  /** Why the run proves less than it seems to. */
-  private List<String> troubles() {
-    List<String> troubles = new ArrayList<>(errors);
+  /** Reasons why the results prove less than they seem to. */
+  private List<String> problems() {
+    List<String> problems = new ArrayList<>(errors);
     for (Seed seed : seeds) {
-      seed.troubles().forEach(trouble -> troubles.add("seed " + seed.name() + ": " + trouble));
+      seed.problems().forEach(problem -> problems.add("seed " + seed.name() + ": " + problem));
       for (Rule rule : seed.findings().untried()) {
         if (rule.isOnlyForTrials()) {
           continue;
         }
-        troubles.add("seed " + seed.name() + ": nothing tried " + rule + ", so it proves nothing");
+        problems.add("seed " + seed.name() + ": nothing tested " + rule + ", so it proves nothing");
       }
     }
     for (Trial trial : trials) {
-      if (trial.trouble() != null) {
-        troubles.add(trial.name() + ": " + trial.trouble());
+      if (trial.problem() != null) {
+        problems.add(trial.name() + ": " + trial.problem());
       }
     }
-    return troubles;
+    return problems;
   }
 
-  /** Removes what an earlier run left, so that nobody takes it for this one's. */
+  /** Removes the report of an earlier run. */
   public static void clear(Path directory) throws IOException {
     if (!Files.isDirectory(directory)) {
       return;
@@ -108,18 +108,21 @@ public record Report(
   }
 
   /**
-   * Writes {@code latest.md}, {@code latest.json}, a chart of each seed, and for those that failed
-   * the listing of their tasks.
+   * Writes {@code latest.md}, {@code latest.json}, a chart of each seed, and the listing of tasks
+   * that broke rules.
    */
   public void write(Path directory) throws IOException {
     Files.createDirectories(directory);
-    Files.writeString(directory.resolve("latest.md"), Place.withoutPaths(markdown()));
-    Files.writeString(directory.resolve("latest.json"), Place.withoutPaths(json()));
+    Files.writeString(directory.resolve("latest.md"), RunFacts.withoutPaths(markdown()));
+    Files.writeString(directory.resolve("latest.json"), RunFacts.withoutPaths(json()));
     for (Seed seed : seeds) {
       Files.writeString(directory.resolve(chart(seed)), Timeline.of(seed));
     }
     List<String> all = new ArrayList<>();
-    seeds.stream().filter(seed -> !seed.findings().isClean()).map(Listing::of).forEach(all::add);
+    seeds.stream()
+        .filter(seed -> !seed.findings().isClean())
+        .map(ViolationListing::of)
+        .forEach(all::add);
     trials.stream()
         .filter(trial -> !trial.isPassed())
         .map(Trial::listing)
@@ -130,7 +133,7 @@ public record Report(
     if (listings.isEmpty()) {
       Files.deleteIfExists(violations);
     } else {
-      Files.writeString(violations, Place.withoutPaths(listings));
+      Files.writeString(violations, RunFacts.withoutPaths(listings));
     }
   }
 
@@ -141,15 +144,16 @@ public record Report(
   String markdown() {
     StringBuilder text = new StringBuilder("# Chaos report\n\n");
     text.append("**%s** %s\n\n".formatted(verdict(), sentence()));
-    troubles().forEach(trouble -> text.append("- ").append(trouble).append('\n'));
-    text.append(troubles().isEmpty() ? "" : "\n");
+    problems().forEach(problem -> text.append("- ").append(problem).append('\n'));
+    text.append(problems().isEmpty() ? "" : "\n");
     List<List<String>> about = new ArrayList<>();
     facts.forEach((name, value) -> about.add(List.of(name, value)));
     about.add(List.of("took", took.toSeconds() + " s"));
-    text.append(Tables.of(List.of("run", ""), about));
-    text.append("\n## What was tried\n\n");
+    text.append(MarkdownTable.of(List.of("run", ""), about));
+    text.append("\n## Exposure\n\n");
     text.append(
-        "With none of n gone wrong, the chance that one does is below 3/n, in 19 of 20 cases.\n\n");
+        "With no violation in n exposures, the probability of one is below 3/n, with 95 %"
+            + " confidence.\n\n");
     text.append(exposures());
     text.append("\n## Rules\n\n").append(rules());
     text.append("\n## Faults\n\n").append(faults());
@@ -169,7 +173,7 @@ public record Report(
       headings.add("seed " + seed.name());
       alone.add(Exposure.of(List.of(seed.history())));
     }
-    headings.addAll(List.of("together", "minimum", "", "3/n"));
+    headings.addAll(List.of("total", "minimum", "", "3/n"));
     List<List<String>> rows = new ArrayList<>();
     for (Exposure.Counter counter : Exposure.Counter.values()) {
       long count = exposure.of(counter);
@@ -183,7 +187,7 @@ public record Report(
               String.format(Locale.ROOT, "%.2g", exposure.bound(counter))));
       rows.add(row);
     }
-    return Tables.of(headings, rows);
+    return MarkdownTable.of(headings, rows);
   }
 
   private static String number(long value) {
@@ -191,19 +195,19 @@ public record Report(
   }
 
   private String rules() {
-    List<String> headings = new ArrayList<>(List.of("rule", "what it looks for"));
+    List<String> headings = new ArrayList<>(List.of("rule", "violations"));
     seeds.forEach(seed -> headings.add("seed " + seed.name()));
     List<List<String>> rows = new ArrayList<>();
     for (Rule rule : Rule.values()) {
       List<String> row = new ArrayList<>(List.of(rule.toString(), rule.title()));
       for (Seed seed : seeds) {
         int found = seed.findings().of(rule).size();
-        String none = seed.findings().isTried(rule) ? "0" : "not tried";
+        String none = seed.findings().isTried(rule) ? "0" : "not tested";
         row.add(found == 0 ? none : rule.isWarning() ? found + " (warning)" : "**" + found + "**");
       }
       rows.add(row);
     }
-    StringBuilder text = new StringBuilder(Tables.of(headings, rows));
+    StringBuilder text = new StringBuilder(MarkdownTable.of(headings, rows));
     for (Seed seed : seeds) {
       for (Violation violation : seed.findings().failures().stream().limit(20).toList()) {
         text.append("\n- seed ").append(seed.name()).append(": ").append(violation);
@@ -230,23 +234,24 @@ public record Report(
           seeds.forEach(seed -> row.add(String.valueOf(counts.getOrDefault(seed.name(), 0))));
           rows.add(row);
         });
-    return Tables.of(headings, rows);
+    return MarkdownTable.of(headings, rows);
   }
 
   private String figures() {
     List<List<String>> rows = new ArrayList<>();
     for (Seed seed : seeds) {
       Series series = new Series(seed.history());
-      List<Long> warm = series.lateness("warm", "safety");
-      List<Long> broken = series.lateness("safety", "drain");
+      List<Long> warm = series.startDelays("warm", "safety");
+      List<Long> broken = series.startDelays("safety", "drain");
       rows.add(List.of(seed.name(), percentiles(warm), percentiles(broken), duplicates(seed)));
     }
-    return "Lateness is from when a task was due to when its first delivery came, in ms: median, 99"
-        + " %, greatest.\n"
-        + "Duplicates are deliveries after one that the receiver had accepted; each of these"
-        + " has a cause that the harness brought about.\n\n"
-        + Tables.of(
-            List.of("seed", "lateness, all well", "lateness, under faults", "duplicates"), rows);
+    return "Start delay is the time from when a task was due until its first delivery arrived, in"
+        + " ms: p50 / p99 / max.\n"
+        + "Duplicates are deliveries after one that the receiver had accepted, by cause."
+        + " Without a cause they break R3b.\n\n"
+        + MarkdownTable.of(
+            List.of("seed", "start delay before faults", "start delay under faults", "duplicates"),
+            rows);
   }
 
   private static String percentiles(List<Long> sorted) {
@@ -273,24 +278,23 @@ public record Report(
       String broke = trial.rules().stream().map(Rule::toString).collect(Collectors.joining(" "));
       rows.add(
           List.of(
-              mutant == null ? "as it is" : mutant.name(),
-              mutant == null ? "nothing" : mutant.defect(),
+              mutant == null ? "unmodified" : mutant.name(),
+              mutant == null ? "none" : mutant.defect(),
               trial.scenario().name().toLowerCase(Locale.ROOT).replace('_', ' '),
               mutant == null ? "none" : mutant.caughtBy().toString(),
               broke.isEmpty() ? "none" : broke,
               trial.isPassed()
                   ? "yes"
-                  : "**no** " + (trial.trouble() == null ? "" : trial.trouble())));
+                  : "**no** " + (trial.problem() == null ? "" : trial.problem())));
     }
-    return Tables.of(
-        List.of("mutant", "what is broken", "scenario", "must break", "broke", "as it should be"),
-        rows);
+    return MarkdownTable.of(
+        List.of("mutant", "defect", "scenario", "expected rule", "broken rules", "passed"), rows);
   }
 
   String json() {
     Map<String, Object> tree = new LinkedHashMap<>();
     tree.put("verdict", verdict().name());
-    tree.put("troubles", troubles());
+    tree.put("problems", problems());
     tree.put("run", facts);
     tree.put("seconds", took.toSeconds());
     Map<String, Object> exposures = new LinkedHashMap<>();
@@ -328,7 +332,7 @@ public record Report(
       mutants.put(
           trial.name(),
           Map.of(
-              "asItShouldBe",
+              "passed",
               trial.isPassed(),
               "broke",
               trial.rules().stream().map(Rule::toString).toList()));

@@ -4,16 +4,16 @@ import carillon.chaos.history.History;
 import carillon.chaos.rules.Findings;
 import java.util.List;
 
-/** One run, and what the rules say of it. */
+/** The run of one seed, and the findings of the rules. */
 public record Seed(long number, History history, Findings findings) {
 
   public static Seed of(long number, History history) {
     return new Seed(number, history, Findings.of(history));
   }
 
-  /** Why what the rules say is worth less; empty if nothing is known of that kind. */
-  public List<String> troubles() {
-    return Troubles.in(history);
+  /** Reasons why the findings may be unreliable; empty if there are none. */
+  public List<String> problems() {
+    return HarnessProblems.in(history);
   }
 
   public String name() {

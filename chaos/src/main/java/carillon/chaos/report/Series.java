@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.function.Predicate;
 
-/** What happened in each second of a run, what was broken then, and how late things were. */
+/** Values over the time of a run: events per second, faults, phases and start delays. */
 final class Series {
 
   private static final double NANOS = 1e9;
@@ -18,13 +18,13 @@ final class Series {
   private final int seconds;
 
   /**
-   * From one second to another.
+   * A time span in seconds.
    *
-   * @param row whom it concerned
+   * @param row the node, {@code database} or {@code all}
    */
   record Band(String row, String kind, double from, double until) {}
 
-  /** A phase of the run, which lasts until the next. */
+  /** A phase of the run, which lasts until the next one starts. */
   record Phase(String name, double from) {}
 
   Series(History history) {
@@ -99,17 +99,17 @@ final class Series {
   }
 
   /**
-   * Milliseconds from when a task was due to when its first delivery came, sorted.
+   * Milliseconds from when a task was due until its first delivery arrived, sorted.
    *
    * @param from the first phase that counts
-   * @param until the first that does not
+   * @param until the first phase that does not count
    */
-  List<Long> lateness(String from, String until) {
+  List<Long> startDelays(String from, String until) {
     long begin = at(from, 0);
     long end = at(until, Long.MAX_VALUE);
     Map<String, Long> due = new HashMap<>();
     Map<Long, Event> submits = new HashMap<>();
-    List<Long> late = new ArrayList<>();
+    List<Long> delays = new ArrayList<>();
     for (Event event : history.events()) {
       Long op = event.op();
       if (op != null && event.is(Kind.INVOKE, "submit")) {
@@ -123,21 +123,21 @@ final class Series {
       } else if (event.is("recv-start")) {
         Long dueAt = due.remove(event.need("task"));
         if (dueAt != null && dueAt >= begin && event.wall() < end) {
-          late.add(Math.max(0, event.wall() - dueAt) / 1000);
+          delays.add(Math.max(0, event.wall() - dueAt) / 1000);
         }
       }
     }
-    late.sort(null);
-    return late;
+    delays.sort(null);
+    return delays;
   }
 
-  private long at(String phase, long otherwise) {
+  private long at(String phase, long fallback) {
     for (Event event : history.events()) {
       if (event.is("phase") && phase.equals(event.text("name"))) {
         return event.wall();
       }
     }
-    return otherwise;
+    return fallback;
   }
 
   static long percentile(List<Long> sorted, double share) {

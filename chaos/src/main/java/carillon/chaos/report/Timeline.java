@@ -8,7 +8,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
 
-/** Draws a run: what was done in each second, and under it what was broken then. */
+/** Draws a run as SVG: events per second, and the faults below them. */
 final class Timeline {
 
   private static final int WIDTH = 1080;
@@ -83,9 +83,9 @@ final class Timeline {
   private void legend() {
     double x = LEFT + 130;
     Map<String, String> entries = new LinkedHashMap<>();
-    entries.put("deliveries accepted a second", DELIVERED);
-    entries.put("submits acknowledged a second", ACKNOWLEDGED);
-    entries.put("submits that nobody knows of", UNKNOWN);
+    entries.put("deliveries accepted per second", DELIVERED);
+    entries.put("submits acknowledged per second", ACKNOWLEDGED);
+    entries.put("submits with unknown outcome", UNKNOWN);
     for (Map.Entry<String, String> entry : entries.entrySet()) {
       add(
           "<rect x=\"%.1f\" y=\"14\" width=\"14\" height=\"4\" rx=\"2\" fill=\"%s\"/>",
@@ -112,10 +112,10 @@ final class Timeline {
   }
 
   private void axes() {
-    int most = most();
-    int step = step(most, 4);
-    for (int value = 0; value <= most; value += step) {
-      double y = y(value, most);
+    int max = max();
+    int step = step(max, 4);
+    for (int value = 0; value <= max; value += step) {
+      double y = y(value, max);
       add(
           "<line x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\" stroke=\"%s\"/>",
           LEFT, WIDTH - RIGHT, y, y, GRID);
@@ -127,22 +127,22 @@ final class Timeline {
     }
   }
 
-  private int most() {
-    int most = 10;
+  private int max() {
+    int max = 10;
     for (int[] counts : List.of(series.delivered(), series.acknowledged(), series.unknown())) {
-      most = Math.max(most, Arrays.stream(counts).max().orElse(0));
+      max = Math.max(max, Arrays.stream(counts).max().orElse(0));
     }
-    return most;
+    return max;
   }
 
   /**
    * The step between ticks: 1, 2 or 5 times a power of ten, for about the wanted number of ticks.
    */
-  private static int step(int most, int parts) {
+  private static int step(int max, int parts) {
     int power = 1;
     while (true) {
       for (int each : new int[] {1, 2, 5}) {
-        if (most <= (long) each * power * parts) {
+        if (max <= (long) each * power * parts) {
           return each * power;
         }
       }
@@ -150,19 +150,19 @@ final class Timeline {
     }
   }
 
-  private double y(double value, int most) {
-    return TOP + PLOT - value * PLOT / (most * 1.05);
+  private double y(double value, int max) {
+    return TOP + PLOT - value * PLOT / (max * 1.05);
   }
 
   private void curves() {
-    int most = most();
-    area(series.delivered(), most);
-    curve(series.acknowledged(), most, ACKNOWLEDGED);
-    curve(series.delivered(), most, DELIVERED);
+    int max = max();
+    area(series.delivered(), max);
+    curve(series.acknowledged(), max, ACKNOWLEDGED);
+    curve(series.delivered(), max, DELIVERED);
     int[] unknown = series.unknown();
     for (int second = 0; second < unknown.length; second++) {
       if (unknown[second] > 0) {
-        double y = y(unknown[second], most);
+        double y = y(unknown[second], max);
         add(
             "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" fill=\"%s\"/>",
             x(second) + scale * 0.2, y, scale * 0.6, TOP + PLOT - y, UNKNOWN);
@@ -170,19 +170,19 @@ final class Timeline {
     }
   }
 
-  private void area(int[] counts, int most) {
-    StringBuilder path = new StringBuilder(point("M", 0.5, 0, most));
+  private void area(int[] counts, int max) {
+    StringBuilder path = new StringBuilder(point("M", 0.5, 0, max));
     for (int second = 0; second < counts.length; second++) {
-      path.append(point("L", second + 0.5, counts[second], most));
+      path.append(point("L", second + 0.5, counts[second], max));
     }
-    path.append(point("L", counts.length - 0.5, 0, most)).append('Z');
+    path.append(point("L", counts.length - 0.5, 0, max)).append('Z');
     add("<path d=\"%s\" fill=\"%s\" fill-opacity=\"0.10\"/>", path, DELIVERED);
   }
 
-  private void curve(int[] counts, int most, String colour) {
+  private void curve(int[] counts, int max, String colour) {
     StringBuilder path = new StringBuilder();
     for (int second = 0; second < counts.length; second++) {
-      path.append(point(second == 0 ? "M" : "L", second + 0.5, counts[second], most));
+      path.append(point(second == 0 ? "M" : "L", second + 0.5, counts[second], max));
     }
     add(
         "<path d=\"%s\" fill=\"none\" stroke=\"%s\" stroke-width=\"1.8\""
@@ -190,11 +190,11 @@ final class Timeline {
         path, colour);
   }
 
-  private String point(String command, double second, double value, int most) {
-    return String.format(Locale.ROOT, "%s%.1f %.1f", command, x(second), y(value, most));
+  private String point(String command, double second, double value, int max) {
+    return String.format(Locale.ROOT, "%s%.1f %.1f", command, x(second), y(value, max));
   }
 
-  /** Bands of one row that overlap, or whose names would, stand under each other. */
+  /** Bands of one row whose bars or labels would overlap are drawn on separate lines. */
   private Map<String, List<List<Series.Band>>> rows() {
     Map<String, List<List<Series.Band>>> rows = new TreeMap<>();
     for (Series.Band band : series.faults()) {
@@ -258,7 +258,7 @@ final class Timeline {
     add("</g>");
   }
 
-  /** By what it does: kills, silence, the line to the database, the database itself. */
+  /** The colour shows the kind of fault: kills, pauses, database, locks, network. */
   private static String colour(String kind) {
     if (kind.contains("kill") || kind.equals("sigterm")) {
       return "#f4a9a0";

@@ -9,40 +9,40 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What came of one mutant, or of the program as it is, in one scenario.
+ * The result of a mutant, or of the unmodified program, in one scenario.
  *
- * @param mutant null for the program as it is
- * @param found what rules found; all of it where the program should be right
- * @param trouble why it was not played, or not enough of it; null if it was
- * @param listing all that is known of the tasks that broke rules, where it is not as it should be
+ * @param mutant null for the unmodified program
+ * @param found violations of rules
+ * @param problem why the trial did not run or had too little exposure; null if it counts
+ * @param listing everything known about the tasks that broke rules, if the trial did not pass
  */
 public record Trial(
     @Nullable Mutant mutant,
     Mutant.Scenario scenario,
     List<Violation> found,
-    @Nullable String trouble,
+    @Nullable String problem,
     String listing) {
 
-  public static Trial notEnded(@Nullable Mutant mutant, Mutant.Scenario scenario) {
-    return new Trial(mutant, scenario, List.of(), "did not end", "");
+  public static Trial unfinished(@Nullable Mutant mutant, Mutant.Scenario scenario) {
+    return new Trial(mutant, scenario, List.of(), "did not finish", "");
   }
 
-  /** Whether it is as it should be. */
+  /** Whether the rule caught the mutant, or the unmodified program broke no rule. */
   public boolean isPassed() {
-    return trouble == null
+    return problem == null
         && (mutant == null ? found.isEmpty() : found.stream().anyMatch(mutant::isCaughtBy));
   }
 
-  /** Whether it is known to be not as it should be: the program is wrong, or the mutant lives. */
+  /** Whether the mutant survived, or the unmodified program broke a rule. */
   public boolean isFailed() {
-    return mutant == null ? !found.isEmpty() : trouble == null && !isPassed();
+    return mutant == null ? !found.isEmpty() : problem == null && !isPassed();
   }
 
   public String name() {
-    return mutant == null ? "as it is, " + scenario.name() : mutant.name();
+    return mutant == null ? "unmodified, " + scenario.name() : mutant.name();
   }
 
-  /** The rules that were broken, as shown in the report. */
+  /** The rules that were broken. */
   Set<Rule> rules() {
     Set<Rule> rules = new LinkedHashSet<>();
     found.forEach(violation -> rules.add(violation.rule()));

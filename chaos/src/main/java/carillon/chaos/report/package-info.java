@@ -1,4 +1,4 @@
-/** Writes down what came of runs: a page for people, figures for programs, a chart of each seed. */
+/** Reports the results of runs: a page, the same as JSON, and a chart of each seed. */
 @NullMarked
 package carillon.chaos.report;
 

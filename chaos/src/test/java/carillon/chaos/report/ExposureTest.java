@@ -25,9 +25,9 @@ class ExposureTest {
   }
 
   private void fault(String fault, Fields start, Fields end) {
-    Fields same = Fields.of("fault", fault).and("id", events.size());
-    add(null, Kind.EVENT, "fault-start", same.and(start));
-    add(null, Kind.EVENT, "fault-end", same.and(end));
+    Fields common = Fields.of("fault", fault).and("id", events.size());
+    add(null, Kind.EVENT, "fault-start", common.and(start));
+    add(null, Kind.EVENT, "fault-end", common.and(end));
   }
 
   private Exposure exposure() {
@@ -35,7 +35,7 @@ class ExposureTest {
   }
 
   @Test
-  void a_repeated_submit_counts_once_and_only_after_an_answer_that_was_lost() {
+  void a_repeated_submit_counts_once_and_only_after_a_lost_response() {
     add(1L, Kind.INVOKE, "submit", Fields.of("key", "a"));
     add(1L, Kind.INFO, "submit", Fields.none());
     add(2L, Kind.INVOKE, "submit", Fields.of("key", "a"));
@@ -55,7 +55,7 @@ class ExposureTest {
   }
 
   @Test
-  void only_what_could_have_led_astray_counts_for_egress() {
+  void only_attempts_that_could_reach_the_forbidden_address_count_for_egress() {
     add(null, Kind.EVENT, "dial", Fields.of("address", "127.0.0.1").and("allowed", true));
     add(null, Kind.EVENT, "dial", Fields.of("address", "127.0.0.2").and("allowed", false));
     add(null, Kind.EVENT, "egress", Fields.of("address", "127.0.0.2").and("status", 422));
@@ -70,7 +70,7 @@ class ExposureTest {
   }
 
   @Test
-  void kills_pauses_and_crashes_count_only_where_they_could_hurt() {
+  void kills_and_crashes_count_only_with_work_in_flight() {
     fault("kill9", Fields.of("inFlight", 2), Fields.none());
     fault("kill9", Fields.of("inFlight", 0), Fields.none());
     fault("pg-crash", Fields.of("acknowledged", 49), Fields.none());
@@ -88,25 +88,25 @@ class ExposureTest {
   }
 
   @Test
-  void a_pause_counts_if_it_lasted_longer_than_the_lease() {
+  void a_pause_counts_if_it_was_longer_than_the_lease() {
     add(null, Kind.EVENT, "options", Fields.of("leaseMs", 1_500));
     fault("pause-long", Fields.of("inFlight", 1), Fields.none());
-    Fields same = Fields.of("fault", "pause-long").and("id", "long");
-    add(null, Kind.EVENT, "fault-start", same.and("inFlight", 1));
+    Fields common = Fields.of("fault", "pause-long").and("id", "long");
+    add(null, Kind.EVENT, "fault-start", common.and("inFlight", 1));
     add(null, Kind.EVENT, "other", Fields.none());
-    add(null, Kind.EVENT, "fault-end", same);
+    add(null, Kind.EVENT, "fault-end", common);
 
     assertThat(exposure().of(Counter.PAUSES)).isEqualTo(1);
   }
 
   @Test
-  void a_fault_that_failed_or_hit_nothing_is_none() {
+  void a_fault_that_failed_or_hit_nothing_does_not_count() {
     fault("backend-kill-claim", Fields.none(), Fields.of("ended", 0));
     fault("ambiguous-commit", Fields.none(), Fields.of("cuts", 0));
-    Fields same = Fields.of("fault", "lock-table").and("id", "x");
-    add(null, Kind.EVENT, "fault-start", same);
-    add(null, Kind.EVENT, "fault-failed", same.and("error", "no"));
-    add(null, Kind.EVENT, "fault-end", same);
+    Fields common = Fields.of("fault", "lock-table").and("id", "x");
+    add(null, Kind.EVENT, "fault-start", common);
+    add(null, Kind.EVENT, "fault-failed", common.and("error", "no"));
+    add(null, Kind.EVENT, "fault-end", common);
     fault("backend-kill-claim", Fields.none(), Fields.of("ended", 3));
 
     assertThat(exposure().of(Counter.FAULTS)).isEqualTo(1);
@@ -114,7 +114,7 @@ class ExposureTest {
   }
 
   @Test
-  void stale_writes_are_those_of_nodes_and_of_workers_that_were_late() {
+  void stale_writes_of_nodes_and_late_workers_count() {
     Fields report = Fields.of("outcome", "completed");
     add(1L, Kind.INVOKE, "work-report", report.and("late", true));
     add(1L, Kind.OK, "work-report", Fields.of("result", "stale"));
@@ -133,7 +133,7 @@ class ExposureTest {
   }
 
   @Test
-  void a_leader_that_comes_back_is_no_other() {
+  void a_restarted_leader_is_not_another_leader() {
     List<Row> rows = new ArrayList<>();
     List<String> leaders = List.of("node-1-a", "node-1-b", "node-2-c", "node-1-b");
     for (int i = 0; i < leaders.size(); i++) {
@@ -148,7 +148,7 @@ class ExposureTest {
   }
 
   @Test
-  void too_little_is_named_and_bounds_are_three_over_n() {
+  void missing_exposure_is_named_and_bounds_are_three_over_n() {
     Exposure exposure = exposure();
 
     assertThat(exposure.missing()).doesNotContain(Counter.FENCED).hasSize(17);

@@ -74,7 +74,7 @@ class ReportTest {
   }
 
   @Test
-  void a_clean_run_that_tried_too_little_is_inconclusive() {
+  void a_clean_run_with_too_little_exposure_is_inconclusive() {
     Report report = report(false, List.of());
 
     assertThat(report.verdict()).isEqualTo(Report.Verdict.INCONCLUSIVE);
@@ -84,14 +84,14 @@ class ReportTest {
   }
 
   @Test
-  void a_rule_that_nothing_tried_is_named_as_a_reason() {
+  void an_untested_rule_is_named_as_a_problem() {
     assertThat(report(false, List.of()).markdown())
-        .contains("- seed 7: nothing tried R22, so it proves nothing\n")
-        .doesNotContain("nothing tried R1,");
+        .contains("- seed 7: nothing tested R22, so it proves nothing\n")
+        .doesNotContain("nothing tested R1,");
   }
 
   @Test
-  void a_broken_rule_is_shown_with_all_that_is_known_of_its_task() throws IOException {
+  void a_broken_rule_is_shown_with_everything_known_about_its_task() throws IOException {
     Report report = report(true, List.of());
     report.write(directory);
 
@@ -106,20 +106,20 @@ class ReportTest {
   }
 
   @Test
-  void a_mutant_that_lives_breaks_the_run() {
+  void a_surviving_mutant_fails_the_run() {
     Mutant mutant = Mutants.named("M1").orElseThrow();
     Violation other = new Violation(Rule.R1, null, "x");
-    Trial lives = new Trial(mutant, mutant.scenario(), List.of(other), null, "what m1 did");
+    Trial survivor = new Trial(mutant, mutant.scenario(), List.of(other), null, "listing of M1");
 
-    Report report = report(false, List.of(lives));
+    Report report = report(false, List.of(survivor));
 
-    assertThat(lives.isPassed()).isFalse();
+    assertThat(survivor.isPassed()).isFalse();
     assertThat(report.verdict()).isEqualTo(Report.Verdict.BROKEN);
     assertThat(report.markdown()).contains("**no**");
   }
 
   @Test
-  void a_mutant_is_caught_by_its_own_rule_and_the_program_by_none() {
+  void a_mutant_must_break_its_rule_and_the_unmodified_program_none() {
     Mutant mutant = Mutants.named("M1").orElseThrow();
     Violation own = new Violation(mutant.caughtBy(), null, "x");
 
@@ -129,22 +129,22 @@ class ReportTest {
   }
 
   @Test
-  void without_mutants_nothing_is_said_of_them() {
+  void a_report_without_mutants_states_so() {
     assertThat(report(false, List.of()).markdown()).contains("no mutants were tried");
   }
 
   @Test
-  void what_was_not_played_is_no_failure_and_no_proof() {
+  void an_unfinished_trial_is_inconclusive() {
     Mutant mutant = Mutants.named("M1").orElseThrow();
-    Trial trial = new Trial(mutant, mutant.scenario(), List.of(), "did not end", "");
+    Trial trial = new Trial(mutant, mutant.scenario(), List.of(), "did not finish", "");
 
     assertThat(trial.isFailed()).isFalse();
     assertThat(report(false, List.of(trial)).verdict()).isEqualTo(Report.Verdict.INCONCLUSIVE);
-    assertThat(report(false, List.of(trial)).markdown()).contains("- M1: did not end");
+    assertThat(report(false, List.of(trial)).markdown()).contains("- M1: did not finish");
   }
 
   @Test
-  void a_mutant_may_have_to_be_caught_in_a_certain_way() {
+  void a_mutant_may_require_a_certain_violation() {
     Mutant mutant = Mutants.named("M8").orElseThrow();
 
     assertThat(mutant.isCaughtBy(new Violation(Rule.R8, null, "claimed before it was ready")))
@@ -154,8 +154,7 @@ class ReportTest {
   }
 
   @Test
-  void an_error_is_reported_without_the_machines_paths_and_old_reports_are_gone()
-      throws IOException {
+  void a_report_replaces_old_ones_and_contains_no_paths_of_the_machine() throws IOException {
     Files.writeString(directory.resolve("latest.md"), "old");
     Files.writeString(directory.resolve("timeline-9.svg"), "old");
     Report.clear(directory);
@@ -181,7 +180,7 @@ class ReportTest {
   }
 
   @Test
-  void the_chart_is_well_formed_whatever_faults_are_called()
+  void the_chart_escapes_names_of_faults()
       throws ParserConfigurationException, SAXException, IOException {
     String svg = Timeline.of(Seed.of(7, history(false)));
 

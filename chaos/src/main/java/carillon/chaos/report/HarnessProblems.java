@@ -8,35 +8,35 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * What went wrong with the harness itself, so that a history proves less than it seems to.
+ * Finds failures of the harness itself, which make a run inconclusive.
  *
- * <p>A fault that failed is accepted only where a statement of the harness to PostgreSQL failed
- * while a fault of the database ({@code pg-restart-fast}, {@code pg-crash}, {@code pg-freeze})
- * held.
+ * <p>A failed fault is accepted only if a statement of the harness to PostgreSQL failed while
+ * another fault of the database was active ({@code pg-restart-fast}, {@code pg-crash} or {@code
+ * pg-freeze}).
  */
-public final class Troubles {
+public final class HarnessProblems {
 
   private static final String SQL_ERROR = "org.postgresql.util.PSQLException";
 
-  private Troubles() {}
+  private HarnessProblems() {}
 
   public static List<String> in(History history) {
-    List<String> troubles = new ArrayList<>();
+    List<String> problems = new ArrayList<>();
     Map<String, Long> starts = new HashMap<>();
     for (Event event : history.events()) {
       switch (event.what()) {
-        case "harness" -> troubles.add("the harness failed: " + event.fields());
+        case "harness" -> problems.add("the harness failed: " + event.fields());
         case "fault-start" -> starts.put(id(event), event.wall());
         case "fault-failed" -> {
           long from = starts.getOrDefault(id(event), event.wall());
           if (!isExcused(history, event, from)) {
-            troubles.add("a fault failed: " + event.fields());
+            problems.add("a fault failed: " + event.fields());
           }
         }
         default -> {}
       }
     }
-    return troubles;
+    return problems;
   }
 
   private static String id(Event event) {

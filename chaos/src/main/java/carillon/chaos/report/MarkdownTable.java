@@ -3,10 +3,10 @@ package carillon.chaos.report;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Tables in Markdown that read well as plain text too. */
-final class Tables {
+/** Markdown tables that are readable as plain text too. */
+final class MarkdownTable {
 
-  private Tables() {}
+  private MarkdownTable() {}
 
   static String of(List<String> headings, List<List<String>> rows) {
     List<List<String>> all = new ArrayList<>();

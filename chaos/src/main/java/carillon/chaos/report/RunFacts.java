@@ -9,12 +9,15 @@ import java.util.List;
 import java.util.Map;
 import java.util.regex.Pattern;
 
-/** Where, when and of what a run was, in words. */
-public final class Place {
+/** Facts about a run: its command, date, commit and machine. */
+public final class RunFacts {
 
-  private Place() {}
+  private RunFacts() {}
 
-  /** What everybody wants to know of a run first; asked before it writes into the work tree. */
+  /**
+   * The facts; determined before the run writes into the work tree, which would mark the commit as
+   * dirty.
+   */
   public static Map<String, String> facts(String command) throws IOException, InterruptedException {
     Map<String, String> facts = new LinkedHashMap<>();
     facts.put("date", InstantSource.system().instant().truncatedTo(ChronoUnit.SECONDS).toString());
@@ -29,7 +32,7 @@ public final class Place {
     return facts;
   }
 
-  /** What is committed says nothing of the machine's directories. */
+  /** Removes directories of the machine from a text that is going to be committed. */
   public static String withoutPaths(String text) {
     String shown = text;
     for (String name : List.of("user.dir", "java.io.tmpdir", "user.home")) {
@@ -41,7 +44,7 @@ public final class Place {
     return shown;
   }
 
-  /** Of the work tree, marked if it has changes. */
+  /** The commit of the work tree, marked if there are changes. */
   private static String commit() throws IOException, InterruptedException {
     Process git =
         new ProcessBuilder("git", "describe", "--always", "--dirty", "--exclude=*")

@@ -19,13 +19,13 @@ import java.util.Objects;
 import java.util.Set;
 
 /**
- * For each task that a rule was broken by, all that anybody saw of it, in the order of time: the
- * page to read when a run has failed.
+ * Lists for each task that broke a rule everything that is known about it, ordered by time. Read it
+ * when a run has failed.
  */
-public final class Listing {
+public final class ViolationListing {
 
-  private static final int MOST_TASKS = 50;
-  private static final Set<Table> OF_TASKS =
+  private static final int MAX_TASKS = 50;
+  private static final Set<Table> TASK_TABLES =
       Set.of(
           Table.TASK,
           Table.TASK_LOG,
@@ -41,7 +41,7 @@ public final class Listing {
 
   private record Line(long wall, String source, String what) {}
 
-  private Listing(History history, Set<String> tasks) {
+  private ViolationListing(History history, Set<String> tasks) {
     this.history = history;
     this.start = history.events().isEmpty() ? 0 : history.events().getFirst().wall();
     tasks.forEach(task -> lines.put(task, new ArrayList<>()));
@@ -53,25 +53,25 @@ public final class Listing {
   }
 
   /**
-   * A section for each task that is named.
+   * Writes a section per task.
    *
-   * @param title whose history it is
+   * @param title names the run
    */
   public static String of(String title, History history, List<Violation> failures) {
     Set<String> tasks = new LinkedHashSet<>();
     for (Violation violation : failures) {
       String task = violation.task();
-      if (task != null && tasks.size() < MOST_TASKS) {
+      if (task != null && tasks.size() < MAX_TASKS) {
         tasks.add(task);
       }
     }
     StringBuilder text = new StringBuilder("# " + title + "\n");
-    text.append("\nSeconds are since the start of the run.\n");
+    text.append("\nTimes are seconds since the start of the run.\n");
     failures.stream()
         .filter(violation -> violation.task() == null)
         .forEach(violation -> text.append("\n- ").append(violation));
     text.append('\n');
-    Listing listing = new Listing(history, tasks);
+    ViolationListing listing = new ViolationListing(history, tasks);
     for (String task : tasks) {
       text.append("\n## ").append(task).append("\n\n");
       failures.stream()
@@ -97,7 +97,7 @@ public final class Listing {
       }
     }
     submits();
-    for (Table table : OF_TASKS) {
+    for (Table table : TASK_TABLES) {
       for (Row row : history.rows(table)) {
         String task = row.text(table == Table.TASK ? "id" : "task");
         List<Line> of = task == null ? null : lines.get(task);
@@ -108,7 +108,7 @@ public final class Listing {
     }
   }
 
-  /** A submit names its task only in its answer. */
+  /** The start of a submit does not name its task; only its response does. */
   private void submits() {
     for (Event event : history.events()) {
       Long op = event.op();
@@ -161,12 +161,12 @@ public final class Listing {
     return new Line(at == null ? Long.MAX_VALUE : at, "database", what);
   }
 
-  /** What the section says already is left out. */
+  /** Leaves out what the section or the line already shows. */
   private static Fields shown(Fields fields) {
     return fields.and("task", null).and("tenant", null).and("at", null).withoutNulls();
   }
 
-  /** What the witness saw, as people would say it. */
+  /** A change that the witness recorded, in readable form. */
   private static String change(Row row) {
     StringBuilder text = new StringBuilder("witness");
     for (String name : List.of("state", "version", "attempt", "fence")) {

@@ -16,7 +16,7 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-class TroublesTest {
+class HarnessProblemsTest {
 
   private static final String SQL_ERROR = "org.postgresql.util.PSQLException: refused";
 
@@ -32,12 +32,12 @@ class TroublesTest {
     return Fields.of("fault", fault).and("id", fault);
   }
 
-  private List<String> troubles() {
-    return Troubles.in(History.of(events, List.of()));
+  private List<String> problems() {
+    return HarnessProblems.in(History.of(events, List.of()));
   }
 
   @Test
-  void a_thread_that_fails_is_written_down() throws IOException, InterruptedException {
+  void a_failed_thread_is_a_problem() throws IOException, InterruptedException {
     try (Recorder recorder =
         new Recorder(directory.resolve(History.EVENTS), InstantSource.system())) {
       Watched.start(
@@ -49,28 +49,28 @@ class TroublesTest {
           .join();
     }
 
-    assertThat(Troubles.in(History.read(directory)))
+    assertThat(HarnessProblems.in(History.read(directory)))
         .singleElement()
         .asString()
         .contains("client-1", "no more");
   }
 
   @Test
-  void a_fault_may_fail_only_where_the_database_was_broken_by_another() {
+  void a_fault_may_fail_only_during_a_fault_of_the_database() {
     add("fault-start", fault("pg-crash"));
     add("fault-start", fault("lock-table"));
     add("fault-failed", fault("lock-table").and("error", SQL_ERROR));
     add("fault-end", fault("lock-table"));
     add("fault-end", fault("pg-crash"));
-    assertThat(troubles()).isEmpty();
+    assertThat(problems()).isEmpty();
 
     add("fault-start", fault("held-snapshot"));
     add("fault-failed", fault("held-snapshot").and("error", SQL_ERROR));
-    assertThat(troubles()).hasSize(1);
+    assertThat(problems()).hasSize(1);
 
     add("fault-start", fault("pg-freeze"));
     add("fault-start", fault("kill9"));
     add("fault-failed", fault("kill9").and("error", "java.io.IOException: no"));
-    assertThat(troubles()).hasSize(2);
+    assertThat(problems()).hasSize(2);
   }
 }
