@@ -19,27 +19,30 @@ import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.TreeMap;
 
-/** Lets nodes join and leave under load, and looks each time how the shards come to lie. */
-final class Joins implements Run.Course {
+/**
+ * Lets nodes join and leave under load, and measures how long the shards take to be balanced again.
+ */
+final class Joins implements Run.Body {
 
   static final int CHANGES = 20;
 
-  private static final int FEWEST = 2;
-  private static final int MOST = 4;
-  private static final Duration STOP_PATIENCE = Duration.ofSeconds(20);
+  private static final int MIN_NODES = 2;
+  private static final int MAX_NODES = 4;
+  private static final Duration STOP_TIMEOUT = Duration.ofSeconds(20);
 
   private final Duration length;
   private final SplittableRandom random;
   private final Progress progress;
   private final List<Change> changes = new ArrayList<>();
-  private int lastNumber = FEWEST;
+  private int lastNumber = MIN_NODES;
 
   /**
    * A node that joined or left.
    *
-   * @param evenAfter from when it was ready or began to leave; the patience, if it never was even
-   * @param moved shards that changed hands
-   * @param shards by label, once they were even
+   * @param evenAfter time until the shards were balanced, from when the node was ready or began to
+   *     stop; the timeout if they never were
+   * @param moved shards that changed their owner
+   * @param shards per label, at the end of the measurement
    */
   record Change(
       String what,
@@ -90,41 +93,42 @@ final class Joins implements Run.Course {
                   CHANGES,
                   change.node(),
                   change.what(),
-                  change.isEven() ? "even" : "NOT EVEN",
+                  change.isEven() ? "balanced" : "NOT BALANCED",
                   change.evenAfter().toMillis()));
     }
-    long rest = start + length.toNanos() - System.nanoTime();
-    if (rest > 0) {
-      Thread.sleep(Duration.ofNanos(rest));
+    long remaining = start + length.toNanos() - System.nanoTime();
+    if (remaining > 0) {
+      Thread.sleep(Duration.ofNanos(remaining));
     }
   }
 
   private Change change(Cluster cluster) throws IOException, SQLException, InterruptedException {
     List<Node> nodes = cluster.nodes();
-    boolean joins = nodes.size() <= FEWEST || (nodes.size() < MOST && random.nextBoolean());
+    boolean isJoin =
+        nodes.size() <= MIN_NODES || (nodes.size() < MAX_NODES && random.nextBoolean());
     long moved = moved(cluster);
-    if (joins) {
+    if (isJoin) {
       Node node = cluster.add("node-" + ++lastNumber, cluster.settings().program());
       node.start();
       cluster.awaitReady(node);
-      return settled(cluster, "joins", node, moved, System.nanoTime());
+      return awaitEven(cluster, "joins", node, moved, System.nanoTime());
     }
     Node any = nodes.get(random.nextInt(nodes.size()));
     Node node =
         random.nextInt(3) == 0
             ? new FaultInjector(cluster).leader().orElse(any)
-            : any; // it counts most
+            : any; // the leader matters most
     long began = System.nanoTime();
-    if (!node.terminate(STOP_PATIENCE)) {
+    if (!node.terminate(STOP_TIMEOUT)) {
       cluster.recorder().event("node-stuck", Fields.of("node", node.label()));
     }
     cluster.remove(node);
-    return settled(cluster, "leaves", node, moved, began);
+    return awaitEven(cluster, "leaves", node, moved, began);
   }
 
-  private Change settled(Cluster cluster, String what, Node node, long movedBefore, long began)
+  private Change awaitEven(Cluster cluster, String what, Node node, long movedBefore, long began)
       throws SQLException, InterruptedException {
-    long end = System.nanoTime() + Math.min(length.toNanos() / CHANGES, STOP_PATIENCE.toNanos());
+    long end = System.nanoTime() + Math.min(length.toNanos() / CHANGES, STOP_TIMEOUT.toNanos());
     while (true) {
       Map<String, Integer> shards = shards(cluster);
       boolean even = isEven(shards, cluster.nodes().stream().map(Node::label).toList());
@@ -142,17 +146,17 @@ final class Joins implements Run.Course {
     }
   }
 
-  /** Whether those nodes and nobody else have them, none more than one more than another. */
+  /** Whether exactly these nodes own the shards, and their counts differ by at most one. */
   static boolean isEven(Map<String, Integer> shards, List<String> nodes) {
     if (!shards.keySet().equals(Set.copyOf(nodes))) {
       return false;
     }
-    int most = shards.values().stream().mapToInt(Integer::intValue).max().orElse(0);
-    int fewest = shards.values().stream().mapToInt(Integer::intValue).min().orElse(0);
-    return most - fewest <= 1;
+    int max = shards.values().stream().mapToInt(Integer::intValue).max().orElse(0);
+    int min = shards.values().stream().mapToInt(Integer::intValue).min().orElse(0);
+    return max - min <= 1;
   }
 
-  /* Shards of nobody count for a node that does not exist. */
+  /* Shards without a live owner are counted under the label nobody. */
   private static final String SHARDS =
       """
       /* Joins.shards */

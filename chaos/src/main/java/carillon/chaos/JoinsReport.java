@@ -13,10 +13,10 @@ import java.util.Map;
 import java.util.stream.Collectors;
 
 /**
- * What came of nodes that joined and left under load, as a page.
+ * The report of a run with nodes that join and leave.
  *
- * @param seconds how long it took
- * @param facts of the run: commit, versions and so on
+ * @param seconds duration of the run
+ * @param facts such as commit and versions
  */
 record JoinsReport(
     List<Joins.Change> changes,
@@ -26,9 +26,10 @@ record JoinsReport(
     Map<String, String> facts) {
 
   private static final List<Rule> LOST = List.of(Rule.R1, Rule.R1B, Rule.R15);
-  private static final List<Rule> DOUBLED = List.of(Rule.R3, Rule.R3B, Rule.R4, Rule.R6, Rule.R10);
+  private static final List<Rule> DUPLICATED =
+      List.of(Rule.R3, Rule.R3B, Rule.R4, Rule.R6, Rule.R10);
 
-  boolean isGood() {
+  boolean isPassed() {
     return findings.isClean()
         && unexplained() == 0
         && problems().isEmpty()
@@ -36,7 +37,7 @@ record JoinsReport(
         && changes.stream().allMatch(Joins.Change::isEven);
   }
 
-  /** Deliveries after one that was accepted, for which there is no cause. */
+  /** Duplicate deliveries without a cause. */
   private int unexplained() {
     return findings.of(Rule.R3B).size();
   }
@@ -52,34 +53,34 @@ record JoinsReport(
   String page() {
     Exposure exposure = Exposure.of(List.of(history));
     StringBuilder page = new StringBuilder("# Nodes that join and leave under load\n\n");
-    page.append(isGood() ? "**All is well.** " : "**Not well.** ")
+    page.append(isPassed() ? "**OK** " : "**FAILED** ")
         .append(
             String.format(
                 Locale.ROOT,
-                "%d changes in %d s, %d with even shards afterwards; %,d tasks acknowledged, %,d"
-                    + " deliveries; lost: %d; doubled: %d; violations in all: %d.\n\n",
+                "%d changes in %d s, %d with balanced shards afterwards; %,d tasks acknowledged,"
+                    + " %,d deliveries; %d lost, %d duplicated, %d violations in total.\n\n",
                 changes.size(),
                 seconds,
                 changes.stream().filter(Joins.Change::isEven).count(),
                 exposure.of(Exposure.Counter.ACKNOWLEDGED),
                 exposure.of(Exposure.Counter.DELIVERIES),
                 count(LOST),
-                count(DOUBLED),
+                count(DUPLICATED),
                 findings.failures().size()));
     int explained = findings.duplicates().values().stream().mapToInt(each -> each).sum();
     page.append(
-            "Deliveries again after one that was accepted: %d with a cause".formatted(explained))
+            "Deliveries after one that was accepted: %d with a known cause".formatted(explained))
         .append(explained == 0 ? "" : " " + findings.duplicates())
-        .append(", %d without one.\n\n".formatted(unexplained()));
+        .append(", %d without.\n\n".formatted(unexplained()));
     problems().forEach(problem -> page.append("- ").append(problem).append('\n'));
     page.append(problems().isEmpty() ? "" : "\n");
     page.append(
-        "A node that joins is timed from when it is ready, one that leaves from when it is asked"
-            + " to, until the shards lie evenly (to within one) on all nodes that are there and on"
-            + " nobody else. A shard that goes from one node to another counts as one move.\n\n");
+        "The time of a join starts when the node is ready, that of a leave when the node is asked"
+            + " to stop. It ends when all shards are on the current nodes, and the counts of shards"
+            + " differ by at most one. A shard that changes its node counts as one move.\n\n");
     facts.forEach(
         (name, value) -> page.append("- ").append(name).append(": ").append(value).append('\n'));
-    page.append("\n| change | node | nodes then | even after | moves | shards |\n");
+    page.append("\n| change | node | nodes after | balanced after | moves | shards |\n");
     page.append("|---|---|---:|---:|---:|---|\n");
     for (Joins.Change change : changes) {
       page.append(

@@ -8,7 +8,7 @@ import carillon.chaos.cluster.Program;
 import carillon.chaos.cluster.Progress;
 import carillon.chaos.history.History;
 import carillon.chaos.load.Load;
-import carillon.chaos.load.Streams;
+import carillon.chaos.load.RandomStreams;
 import carillon.chaos.mutants.Mutant;
 import carillon.chaos.mutants.Mutants;
 import carillon.chaos.report.Exposure;
@@ -28,18 +28,18 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 
-/** Runs what the command line asks for, one seed after the other, and says what came of it. */
+/** Executes what the command line asks for, and prints and writes the results. */
 public final class Main {
 
   private static final Path ROOT = Path.of(".").toAbsolutePath().normalize();
   private static final Path BINARIES = ROOT.resolve("chaos/target/postgres-bin");
   private static final Duration LIVENESS = Duration.ofSeconds(11); // two windows of R19
-  private static final int BESIDE_FAULTS_SECONDS = 50;
+  private static final int OVERHEAD_SECONDS = 50;
   private static final int MUTANTS_SECONDS = 120;
   private static final int JOIN_NODES = 2;
 
-  /** Whether all was well, so that nobody needs what is left of the run. */
-  private static volatile boolean isWell;
+  /** Whether the run passed, so that its directory can be deleted. */
+  private static volatile boolean hasPassed;
 
   private final Options options;
   private final Path directory;
@@ -52,7 +52,7 @@ public final class Main {
     this.options = options;
     this.directory = directory;
     this.facts = facts(options, arguments);
-    long seeds = (long) options.seeds().size() * (options.seconds() + BESIDE_FAULTS_SECONDS);
+    long seeds = (long) options.seeds().size() * (options.seconds() + OVERHEAD_SECONDS);
     this.progress =
         new Progress(
             System.err,
@@ -60,13 +60,13 @@ public final class Main {
             seeds + (options.joins() || mutants(options).isEmpty() ? 0 : MUTANTS_SECONDS));
   }
 
-  /** What was chosen, not only the seeds; nodes that join have a load and a number of their own. */
+  /** Facts for the report. Runs with joining nodes have other nodes and another load. */
   private static Map<String, String> facts(Options options, String arguments)
       throws IOException, InterruptedException {
     Map<String, String> facts = RunFacts.facts(("chaos/run " + arguments).strip());
     if (!options.joins()) {
       String old = options.oldProgram() == null ? "" : ", one old";
-      facts.put("options", options.shown());
+      facts.put("options", options.description());
       facts.put("load", Load.Profile.USUAL.toString());
       facts.put("nodes", "3 with a lease of 3 s" + old);
     }
@@ -92,20 +92,20 @@ public final class Main {
         options.keep() == null
             ? Files.createTempDirectory("carillon-chaos")
             : Files.createDirectories(options.keep());
-    Runtime.getRuntime().addShutdownHook(new Thread(() -> endAll(options, directory)));
-    Main main = new Main(options, directory, Options.shown(arguments));
+    Runtime.getRuntime().addShutdownHook(new Thread(() -> cleanUp(options, directory)));
+    Main main = new Main(options, directory, Options.withoutPaths(arguments));
     int status = options.joins() ? main.join() : main.run();
-    isWell = status == 0;
+    hasPassed = status == 0;
     System.exit(status);
   }
 
-  /** A run that is interrupted must not leave nodes and a PostgreSQL behind. */
-  private static void endAll(Options options, Path directory) {
+  /** Kills all processes, also if the run is interrupted. */
+  private static void cleanUp(Options options, Path directory) {
     Processes.killAll();
-    if (options.keep() == null && isWell) {
+    if (options.keep() == null && hasPassed) {
       Directories.delete(directory);
     } else {
-      System.err.println("everything that was seen is in " + directory);
+      System.err.println("The files of the run are in " + directory);
     }
   }
 
@@ -121,7 +121,7 @@ public final class Main {
     for (String name : names) {
       mutants.add(
           Mutants.named(name)
-              .orElseThrow(() -> new IllegalArgumentException("there is no mutant " + name)));
+              .orElseThrow(() -> new IllegalArgumentException("There is no mutant " + name + ".")));
     }
     return mutants;
   }
@@ -139,11 +139,11 @@ public final class Main {
     Exposure exposure = Exposure.of(seeds.stream().map(Seed::history).toList());
     Report report = new Report(facts, seeds, exposure, trials, errors, took());
     report.write(options.out());
-    tell(report);
+    print(report);
     return report.verdict().status();
   }
 
-  /** Something that may break; what others found is still to be told. */
+  /** A part of the work. If it fails, the results of the other parts are still reported. */
   private interface Part {
     void run() throws IOException, SQLException, InterruptedException;
   }
@@ -153,7 +153,7 @@ public final class Main {
     try {
       part.run();
     } catch (IOException | SQLException | RuntimeException | Error e) {
-      errors.add(title + " did not come to its end: " + e);
+      errors.add(title + " did not finish: " + e);
       progress.done(String.valueOf(e));
     }
   }
@@ -187,12 +187,12 @@ public final class Main {
     try (Postgres postgres = Postgres.start(place, BINARIES)) {
       List<Trial> trials = new Trials(ROOT, place, BINARIES, postgres, progress).of(mutants);
       long passed = trials.stream().filter(Trial::isPassed).count();
-      progress.done(passed + " of " + trials.size() + " as they should be");
+      progress.done(passed + " of " + trials.size() + " passed");
       return trials;
     }
   }
 
-  private void tell(Report report) {
+  private void print(Report report) {
     report
         .exposure()
         .counts()
@@ -207,7 +207,7 @@ public final class Main {
     }
     for (Trial trial : report.trials()) {
       if (!trial.isPassed()) {
-        System.out.println("not as it should be: " + trial.name() + " " + trial.problem());
+        System.out.println("not passed: " + trial.name() + " " + trial.problem());
       }
     }
     System.out.println(report.verdict() + "; see " + options.out().resolve("latest.md"));
@@ -217,12 +217,12 @@ public final class Main {
     return Duration.ofNanos(System.nanoTime() - began);
   }
 
-  /** Lets nodes join and leave instead of breaking them. */
+  /** Executes a run in which nodes join and leave instead of failing. */
   private int join() throws IOException, InterruptedException, SQLException {
     long seed = options.seeds().getFirst();
     progress.title("joins");
     Duration length = Duration.ofSeconds(options.seconds());
-    Joins joins = new Joins(length, new Streams(seed).of("joins"), progress);
+    Joins joins = new Joins(length, new RandomStreams(seed).of("joins"), progress);
     Cluster.Settings settings =
         Cluster.Settings.of(Program.built(ROOT)).with(JOIN_NODES, List.of());
     try (Postgres postgres = Postgres.start(directory, BINARIES)) {
@@ -240,14 +240,14 @@ public final class Main {
               joins.changes(), history, Findings.of(history), length.toSeconds(), facts);
       Files.createDirectories(options.out());
       Files.writeString(options.out().resolve("joins.md"), report.page());
-      if (!report.isGood()) {
+      if (!report.isPassed()) {
         Files.writeString(
             options.out().resolve("violations.md"),
             ViolationListing.of("Joins", history, report.findings().failures()));
       }
-      progress.done(report.isGood() ? "all is well" : "NOT WELL");
+      progress.done(report.isPassed() ? "OK" : "FAILED");
       System.out.print(report.page());
-      return report.isGood() ? 0 : 1;
+      return report.isPassed() ? 0 : 1;
     }
   }
 }

@@ -7,14 +7,15 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the command line asks for.
+ * The parsed command line.
  *
- * @param seconds of faults for each seed, or of joins and leaves
- * @param mutants their names; {@code all} or {@code none} alone
- * @param joins let nodes join and leave instead of breaking them
- * @param keep where everything stays; null removes it if all is well
- * @param oldProgram a checkout whose program is the last node; null for none
- * @param out where results go
+ * @param seconds of faults per seed, or of joins and leaves
+ * @param mutants their names; or only {@code all} or {@code none}
+ * @param joins whether nodes join and leave instead of failing
+ * @param keep a directory for the files of the run; null for a temporary one, which is deleted if
+ *     the run passes
+ * @param oldProgram a checkout whose program the last node runs; null for none
+ * @param out directory of the report
  */
 record Options(
     List<Long> seeds,
@@ -38,9 +39,9 @@ record Options(
       chaos/run [--seeds 1,2,3] [--seconds 75] [--mutants all|none|M1,M9] [--keep DIR]
                 [--old-program DIR] [--out DIR]
       chaos/run --joins [--seeds 1] [--seconds 300]
-      Results of everything go to chaos/results, those of less to chaos/target/results.
-      Ends with 0 if all is well, 1 if a rule is broken or a mutant lives, 2 if the options are wrong,
-      3 if too little happened, or the harness failed, to say anything.
+      The report of a full run goes to chaos/results, that of a partial one to chaos/target/results.
+      Exit codes: 0 passed; 1 a rule was broken or a mutant survived; 2 wrong options;
+      3 inconclusive, because there was too little exposure or the harness failed.
       """;
 
   static Options parse(String... arguments) {
@@ -48,7 +49,7 @@ record Options(
     @Nullable Integer seconds = null;
     List<String> mutants = List.of(ALL);
     boolean joins = false;
-    boolean whole = true;
+    boolean isFull = true;
     @Nullable Path keep = null;
     @Nullable Path oldProgram = null;
     @Nullable Path out = null;
@@ -62,12 +63,13 @@ record Options(
         case "--keep" -> keep = Path.of(value(arguments, ++i)).toAbsolutePath();
         case "--old-program" -> oldProgram = Path.of(value(arguments, ++i)).toAbsolutePath();
         case "--out" -> out = Path.of(value(arguments, ++i));
-        default -> throw new IllegalArgumentException("unknown option " + name);
+        default -> throw new IllegalArgumentException("Unknown option " + name + ".");
       }
-      whole &= name.equals("--joins") || name.equals("--keep");
+      isFull &= name.equals("--joins") || name.equals("--keep");
     }
     if (oldProgram != null && !oldProgram.resolve("carillon").toFile().canExecute()) {
-      throw new IllegalArgumentException("there is no program " + oldProgram.resolve("carillon"));
+      throw new IllegalArgumentException(
+          "There is no program " + oldProgram.resolve("carillon") + ".");
     }
     return new Options(
         joins && seeds.size() > 1 ? seeds.subList(0, 1) : seeds,
@@ -76,21 +78,21 @@ record Options(
         joins,
         keep,
         oldProgram,
-        out != null ? out : Path.of(whole ? "chaos/results" : "chaos/target/results"));
+        out != null ? out : Path.of(isFull ? "chaos/results" : "chaos/target/results"));
   }
 
-  /** What was chosen, without where on this machine anything is. */
-  String shown() {
+  /** The options without paths of this machine. */
+  String description() {
     return "seeds %s, %d s of faults, mutants %s, %s"
         .formatted(
             seeds.stream().map(Long::toUnsignedString).toList(),
             seconds,
             mutants,
-            oldProgram == null ? "one program" : "the last node of an older program");
+            oldProgram == null ? "one program" : "an old program on the last node");
   }
 
-  /** The command line, in the same way. */
-  static String shown(String... arguments) {
+  /** The command line without paths of this machine. */
+  static String withoutPaths(String... arguments) {
     List<String> words = new ArrayList<>();
     for (int i = 0; i < arguments.length; i++) {
       boolean isPath = i > 0 && PATHS.contains(arguments[i - 1]);
@@ -105,7 +107,8 @@ record Options(
       try {
         seeds.add(Long.parseUnsignedLong(seed.strip()));
       } catch (NumberFormatException _) {
-        throw new IllegalArgumentException("\"" + seed + "\" is not a seed: a number of 64 bits");
+        throw new IllegalArgumentException(
+            "\"" + seed + "\" is not a seed. A seed is a number of 64 bits.");
       }
     }
     return List.copyOf(seeds);
@@ -118,14 +121,14 @@ record Options(
         return number;
       }
     } catch (NumberFormatException _) {
-      // the same answer as for a number that is too small
+      // reported like a number out of range
     }
-    throw new IllegalArgumentException(name + " must be a number from 1 to 86400");
+    throw new IllegalArgumentException(name + " must be a number from 1 to 86400.");
   }
 
   private static String value(String[] arguments, int index) {
     if (index == arguments.length) {
-      throw new IllegalArgumentException(arguments[index - 1] + " needs a value");
+      throw new IllegalArgumentException(arguments[index - 1] + " needs a value.");
     }
     return arguments[index];
   }

@@ -2,10 +2,10 @@ package carillon.chaos;
 
 import carillon.chaos.cluster.Cluster;
 import carillon.chaos.cluster.DeadlockLog;
-import carillon.chaos.cluster.FlippingName;
 import carillon.chaos.cluster.Node;
 import carillon.chaos.cluster.Postgres;
 import carillon.chaos.cluster.Progress;
+import carillon.chaos.cluster.RebindingHost;
 import carillon.chaos.faults.Nemesis;
 import carillon.chaos.faults.PlannedFault;
 import carillon.chaos.history.Fields;
@@ -13,10 +13,10 @@ import carillon.chaos.history.History;
 import carillon.chaos.history.Recorder;
 import carillon.chaos.history.Table;
 import carillon.chaos.load.Load;
+import carillon.chaos.load.NodeMonitor;
+import carillon.chaos.load.RandomStreams;
 import carillon.chaos.load.Receiver;
-import carillon.chaos.load.Streams;
 import carillon.chaos.load.Tenant;
-import carillon.chaos.load.Vitals;
 import carillon.chaos.rules.Deadlocks;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -32,67 +32,73 @@ import java.util.List;
 import java.util.Optional;
 import java.util.SplittableRandom;
 
-/** Lets a scenario happen, phase after phase, and leaves its history in a directory. */
+/** Executes a scenario phase by phase, and leaves its history in a directory. */
 public final class Run {
 
   private final Scenario scenario;
   private final Postgres postgres;
   private final Path directory;
   private final Progress progress;
-  private final Streams streams;
+  private final RandomStreams streams;
 
   private Run(Scenario scenario, Postgres postgres, Path directory, Progress progress) {
     this.scenario = scenario;
     this.postgres = postgres;
     this.directory = directory;
     this.progress = progress;
-    this.streams = new Streams(scenario.seed());
+    this.streams = new RandomStreams(scenario.seed());
   }
 
-  /** What one does with a cluster under load; the phases of a run, or something of its own. */
-  public interface Course {
+  /** The part of a run between warm-up and the end of the load. */
+  public interface Body {
     void run(Cluster cluster, Load load) throws IOException, SQLException, InterruptedException;
   }
 
-  /** Returns when all is over and written down; no process is left. */
+  /**
+   * Executes the phases of a scenario. Returns when the history is complete and all processes have
+   * exited.
+   */
   public static History of(Scenario scenario, Postgres postgres, Path directory, Progress progress)
       throws IOException, SQLException, InterruptedException {
     Run run = new Run(scenario, postgres, directory, progress);
     return run.run(run::phases);
   }
 
-  /** The same with another course of things between the warming up and the end of the load. */
+  /** Executes a scenario with another body instead of its phases. */
   public static History of(
-      Scenario scenario, Postgres postgres, Path directory, Progress progress, Course course)
+      Scenario scenario, Postgres postgres, Path directory, Progress progress, Body body)
       throws IOException, SQLException, InterruptedException {
-    return new Run(scenario, postgres, directory, progress).run(course);
+    return new Run(scenario, postgres, directory, progress).run(body);
   }
 
-  private History run(Course course) throws IOException, SQLException, InterruptedException {
+  private History run(Body body) throws IOException, SQLException, InterruptedException {
     Files.createDirectories(directory);
     Path events = directory.resolve(History.EVENTS);
     Path hosts = directory.toAbsolutePath().resolve("hosts");
     Cluster.Settings settings = scenario.cluster().withHostsFile(hosts);
     try (Recorder recorder = new Recorder(events, InstantSource.system());
         Receiver receiver = Receiver.start(streams, recorder);
-        FlippingName name = FlippingName.start(hosts, recorder)) {
+        RebindingHost rebindingHost = RebindingHost.start(hosts, recorder)) {
       phase(recorder, "boot");
       try (Cluster cluster =
               Cluster.start(postgres, scenario.name(), settings, directory, recorder);
-          Load load = Load.start(cluster, receiver, name, streams, scenario.load());
-          Vitals vitals = Vitals.watch(cluster, load, receiver, progress)) {
+          Load load = Load.start(cluster, receiver, rebindingHost, streams, scenario.load());
+          NodeMonitor monitor = NodeMonitor.watch(cluster, load, receiver, progress)) {
         recorder.event("options", options(load));
         phase(recorder, "warm");
         Thread.sleep(scenario.warm());
-        vitals.recordResources("warm");
-        course.run(cluster, load);
-        end(recorder, cluster, load, vitals);
+        monitor.recordResources("warm");
+        body.run(cluster, load);
+        end(recorder, cluster, load, monitor);
       }
     }
     return History.read(directory);
   }
 
-  /** Everything that was chosen, so that nobody has to know how a seed becomes a run. */
+  /**
+   * All settings of the run, so that the history is complete without the code that derives them
+   * from the seed.
+   */
   private Fields options(Load load) {
     List<Fields> markers = new ArrayList<>();
     List<Fields> secrets = new ArrayList<>();
@@ -140,12 +146,12 @@ public final class Run {
     new Nemesis(cluster, load).run(scenario.faults(), scenario.safety());
     cluster.heal();
     if (scenario.liveness().isPositive()) {
-      live(cluster);
+      livenessPhase(cluster);
     }
   }
 
-  /** With one node cut off for good the others must go on. */
-  private void live(Cluster cluster) throws InterruptedException, IOException {
+  /** Isolates one node permanently; the others must continue. */
+  private void livenessPhase(Cluster cluster) throws InterruptedException, IOException {
     SplittableRandom random = streams.of("liveness");
     Node lost = cluster.nodes().get(random.nextInt(cluster.nodes().size()));
     for (Node node : cluster.nodes()) {
@@ -164,7 +170,7 @@ public final class Run {
     cluster.recorder().event("fault-end", fault);
   }
 
-  private void end(Recorder recorder, Cluster cluster, Load load, Vitals vitals)
+  private void end(Recorder recorder, Cluster cluster, Load load, NodeMonitor monitor)
       throws IOException, SQLException, InterruptedException {
     phase(recorder, "heal");
     cluster.heal();
@@ -176,17 +182,17 @@ public final class Run {
       recorder.event("not-drained", Fields.of("tasks", left.get()));
     }
     phase(recorder, "check");
-    vitals.recordResources("check");
-    vitals.recordMetrics();
+    monitor.recordResources("check");
+    monitor.recordMetrics();
     load.close();
     cluster.stop();
-    deadlocks(recorder);
+    recordDeadlocks(recorder);
     try (Connection connection = cluster.connect()) {
       Table.dump(connection, directory.resolve(History.DATABASE));
     }
   }
 
-  private void deadlocks(Recorder recorder) throws IOException {
+  private void recordDeadlocks(Recorder recorder) throws IOException {
     List<DeadlockLog.Deadlock> found = DeadlockLog.read(postgres.log(), scenario.name());
     for (DeadlockLog.Deadlock each : found) {
       recorder.event(
@@ -197,7 +203,7 @@ public final class Run {
     recorder.event("database-log", Fields.of("deadlocks", found.size()));
   }
 
-  /* What schedules have planned for later does not have to end. */
+  /* Tasks that schedules have planned for later may be unfinished. */
   private static final String LEFT =
       """
       /* Run.drain */
@@ -211,7 +217,7 @@ public final class Run {
       ) AS waiting
       """;
 
-  /** What has not ended in time, of which there should be nothing. */
+  /** Waits until all tasks have ended; returns some that did not end in time. */
   private Optional<String> drain(Cluster cluster) throws SQLException, InterruptedException {
     long end = System.nanoTime() + scenario.drain().toNanos();
     try (Connection connection = cluster.connect();

@@ -3,19 +3,19 @@ package carillon.chaos;
 import carillon.chaos.cluster.Cluster;
 import carillon.chaos.faults.PlannedFault;
 import carillon.chaos.load.Load;
-import carillon.chaos.load.Streams;
+import carillon.chaos.load.RandomStreams;
 import java.time.Duration;
 import java.util.List;
 
 /**
- * A run before it happens: what is started, who uses it, and what breaks when.
+ * The plan of a run: the nodes, their load, and the faults with their times.
  *
- * @param name of its directory and its database: small letters, digits and underscores
- * @param warm how long nothing breaks at first
- * @param safety how long faults happen
- * @param faults these faults
- * @param liveness how long one node is cut off for good afterwards; zero for not at all
- * @param drain how long what is left may take to end
+ * @param name of its directory and database: lower-case letters, digits and underscores
+ * @param warm duration without faults at the start
+ * @param safety duration of the phase with faults
+ * @param faults during the safety phase
+ * @param liveness duration of the phase with one permanently isolated node; zero for none
+ * @param drain how long the remaining tasks may take to end
  */
 public record Scenario(
     String name,
@@ -30,7 +30,7 @@ public record Scenario(
 
   private static final Duration DRAIN = Duration.ofSeconds(60);
 
-  /** The usual: all kinds of faults, as the seed has it. */
+  /** The standard scenario: all kinds of faults, planned by the seed. */
   public static Scenario ofSeed(
       long seed, Cluster.Settings cluster, Load.Profile load, Duration safety, Duration liveness) {
     return new Scenario(
@@ -40,12 +40,12 @@ public record Scenario(
         load,
         Duration.ofSeconds(5),
         safety,
-        PlannedFault.plan(new Streams(seed).of("nemesis"), safety, cluster.nodes()),
+        PlannedFault.plan(new RandomStreams(seed).of("nemesis"), safety, cluster.nodes()),
         liveness,
         DRAIN);
   }
 
-  /** With chosen faults only. */
+  /** A scenario with these faults only. */
   public static Scenario directed(
       String name,
       long seed,

@@ -2,18 +2,18 @@ package carillon.chaos;
 
 import carillon.chaos.cluster.Api;
 import carillon.chaos.cluster.Cluster;
+import carillon.chaos.cluster.HarnessThread;
 import carillon.chaos.cluster.Node;
-import carillon.chaos.cluster.Outlasting;
 import carillon.chaos.cluster.Postgres;
 import carillon.chaos.cluster.Program;
 import carillon.chaos.cluster.Progress;
-import carillon.chaos.cluster.Watched;
+import carillon.chaos.cluster.SlowReports;
 import carillon.chaos.faults.FaultInjector;
 import carillon.chaos.history.Fields;
 import carillon.chaos.history.History;
-import carillon.chaos.load.Directed;
 import carillon.chaos.load.Load;
 import carillon.chaos.load.PoisonTarget;
+import carillon.chaos.load.ScriptedClient;
 import carillon.chaos.mutants.Mutant;
 import carillon.chaos.mutants.MutantMaker;
 import carillon.chaos.report.Exposure;
@@ -44,18 +44,18 @@ import java.util.concurrent.Semaphore;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Plays to each mutant the scenario that exposes it, and the same scenarios to the program as it
- * is: the one must be caught by its rule, the other must break none.
+ * Runs each mutant in the scenario that exposes it, and the unmodified program in the same
+ * scenarios. The mutant must break its rule; the unmodified program must break none.
  */
 public final class Trials {
 
-  private static final int AT_ONCE = 3;
+  private static final int MAX_PARALLEL = 3;
   private static final long SEED = 1;
 
-  /** Suspects of one crash that may run at once on a node with the default number of seats. */
+  /** How many suspects of one crash a node with the default concurrency may run at once. */
   private static final int GROUP = 23;
 
-  /** How many of those that wait are cancelled. */
+  /** How many of the suspects that wait are cancelled. */
   private static final int HELD_BACK = 6;
 
   private final Path root;
@@ -63,13 +63,11 @@ public final class Trials {
   private final Path binaries;
   private final Postgres postgres;
   private final Progress progress;
-  private final Semaphore places = new Semaphore(AT_ONCE);
+  private final Semaphore permits = new Semaphore(MAX_PARALLEL);
 
   /**
-   * Plays nothing yet.
-   *
-   * @param binaries of PostgreSQL, for those that break one of their own
-   * @param postgres for the others together
+   * @param binaries of PostgreSQL, for scenarios that need their own server
+   * @param postgres shared by the other scenarios
    */
   public Trials(Path root, Path directory, Path binaries, Postgres postgres, Progress progress) {
     this.root = root;
@@ -79,7 +77,10 @@ public final class Trials {
     this.progress = progress;
   }
 
-  /** Mutants in the order given, then the program as it is in the scenarios that they needed. */
+  /**
+   * Returns the trials of the mutants, in order, then those of the unmodified program in the same
+   * scenarios.
+   */
   public List<Trial> of(List<Mutant> mutants) throws InterruptedException {
     Set<Mutant.Scenario> scenarios = new LinkedHashSet<>();
     List<Trial> trials = new ArrayList<>();
@@ -90,9 +91,9 @@ public final class Trials {
     scenarios.forEach(scenario -> trials.add(Trial.unfinished(null, scenario)));
     List<Thread> threads = new ArrayList<>();
     for (int i = 0; i < trials.size(); i++) {
-      int place = i;
+      int index = i;
       Trial planned = trials.get(i);
-      threads.add(Thread.ofVirtual().start(() -> set(trials, place, inItsPlace(planned))));
+      threads.add(Thread.ofVirtual().start(() -> set(trials, index, runLimited(planned))));
     }
     for (Thread thread : threads) {
       thread.join();
@@ -102,44 +103,47 @@ public final class Trials {
     }
   }
 
-  private static void set(List<Trial> trials, int place, Trial trial) {
+  private static void set(List<Trial> trials, int index, Trial trial) {
     synchronized (trials) {
-      trials.set(place, trial);
+      trials.set(index, trial);
     }
   }
 
-  private Trial inItsPlace(Trial planned) {
-    places.acquireUninterruptibly();
+  private Trial runLimited(Trial planned) {
+    permits.acquireUninterruptibly();
     try {
       return trial(planned.mutant(), planned.scenario());
     } finally {
-      places.release();
+      permits.release();
     }
   }
 
-  @SuppressWarnings("CatchingUnchecked") // whatever it is, the trial has not been played
+  @SuppressWarnings("CatchingUnchecked") // whatever failed, the trial has no result
   private Trial trial(@Nullable Mutant mutant, Mutant.Scenario scenario) {
-    String name = mutant == null ? "asis_" + scenario.name() : mutant.name();
+    String name = mutant == null ? "unmodified_" + scenario.name() : mutant.name();
     Trial trial;
     try {
-      History history = play(mutant, scenario, name.toLowerCase(Locale.ROOT));
-      trial = judged(mutant, scenario, history);
+      History history = run(mutant, scenario, name.toLowerCase(Locale.ROOT));
+      trial = evaluate(mutant, scenario, history);
     } catch (Throwable e) {
       if (e instanceof InterruptedException) {
         Thread.currentThread().interrupt();
       }
       trial = new Trial(mutant, scenario, List.of(), String.valueOf(e), "");
     }
-    progress.step(trial.name() + (trial.isPassed() ? " as it should be" : " NOT as it should be"));
+    progress.step(trial.name() + (trial.isPassed() ? " passed" : " NOT PASSED"));
     return trial;
   }
 
-  /** Judges the history of a mutant, or of the unchanged program if enough happened in it. */
-  static Trial judged(@Nullable Mutant mutant, Mutant.Scenario scenario, History history) {
+  /**
+   * Applies the rules to the history of a mutant or of the unmodified program, which also needs
+   * enough exposure to pass.
+   */
+  static Trial evaluate(@Nullable Mutant mutant, Mutant.Scenario scenario, History history) {
     List<Violation> found = Findings.of(history).failures();
     List<String> problems = new ArrayList<>(HarnessProblems.in(history));
     if (mutant == null) {
-      problems.addAll(tooLittle(scenario, history));
+      problems.addAll(missingExposure(scenario, history));
     }
     String problem = problems.isEmpty() ? null : String.join("; ", problems);
     Trial trial = new Trial(mutant, scenario, List.copyOf(found), problem, "");
@@ -153,50 +157,54 @@ public final class Trials {
             ViolationListing.of(trial.name(), history, found));
   }
 
-  /** Where nothing happens nothing goes wrong. */
-  private static List<String> tooLittle(Mutant.Scenario scenario, History history) {
+  /** Without exposure no rule can be broken. */
+  private static List<String> missingExposure(Mutant.Scenario scenario, History history) {
     Exposure exposure = Exposure.of(List.of(history));
     long dials = history.events().stream().filter(event -> event.is("dial")).count();
     long kills = history.events().stream().filter(event -> event.is("poison-kill")).count();
     long outlasted = history.events().stream().filter(event -> event.is("outlasted")).count();
-    List<String> few = new ArrayList<>();
-    least(exposure.of(Counter.ACKNOWLEDGED), leastAcknowledged(scenario), "submits", few);
+    List<String> missing = new ArrayList<>();
+    require(exposure.of(Counter.ACKNOWLEDGED), minAcknowledged(scenario), "submits", missing);
     switch (scenario) {
       case WORKERS -> {
-        least(exposure.of(Counter.PULLED), 50, "completions by workers", few);
-        least(outlasted, 2, "reports that outlasted their lease", few);
+        require(exposure.of(Counter.PULLED), 50, "completions by workers", missing);
+        require(outlasted, 2, "reports that outlasted their lease", missing);
       }
       case DELIVERIES -> {
-        least(exposure.of(Counter.DELIVERIES), 80, "deliveries", few);
-        least(exposure.of(Counter.CANCELS), 10, "cancels", few);
+        require(exposure.of(Counter.DELIVERIES), 80, "deliveries", missing);
+        require(exposure.of(Counter.CANCELS), 10, "cancels", missing);
       }
       case SCHEDULES, LEADER_PAUSE -> {
-        least(exposure.of(Counter.FIRES), 15, "fires", few);
-        least(exposure.of(Counter.DELIVERIES), 15, "deliveries", few);
+        require(exposure.of(Counter.FIRES), 15, "fires", missing);
+        require(exposure.of(Counter.DELIVERIES), 15, "deliveries", missing);
       }
-      case NAMES -> least(dials, 20, "dials", few);
-      case POISON -> least(kills, 3, "kills by a poison", few);
+      case NAMES -> require(dials, 20, "dials", missing);
+      case POISON -> require(kills, 3, "kills by a poison task", missing);
       case SUSPECTS ->
-          least(exposure.of(Counter.CANCELS_HELD_BACK), 3, "cancels of suspects that wait", few);
+          require(
+              exposure.of(Counter.CANCELS_HELD_BACK),
+              3,
+              "cancels of suspects that are held back",
+              missing);
       case DATABASE_CRASH, NODE_CRASH -> {}
     }
-    return few;
+    return missing;
   }
 
-  private static long leastAcknowledged(Mutant.Scenario scenario) {
+  private static long minAcknowledged(Mutant.Scenario scenario) {
     return switch (scenario) {
       case WORKERS, DELIVERIES, DATABASE_CRASH, NODE_CRASH -> 100;
       case SCHEDULES, LEADER_PAUSE, NAMES, POISON, SUSPECTS -> 10;
     };
   }
 
-  private static void least(long count, long least, String what, List<String> few) {
-    if (count < least) {
-      few.add("only %d %s, which says nothing".formatted(count, what));
+  private static void require(long count, long minimum, String what, List<String> missing) {
+    if (count < minimum) {
+      missing.add("only %d %s, which proves nothing".formatted(count, what));
     }
   }
 
-  private History play(@Nullable Mutant mutant, Mutant.Scenario scenario, String name)
+  private History run(@Nullable Mutant mutant, Mutant.Scenario scenario, String name)
       throws IOException, SQLException, InterruptedException {
     Path place = Files.createDirectories(directory.resolve(name)).toAbsolutePath();
     List<Path> before = new ArrayList<>();
@@ -207,20 +215,20 @@ public final class Trials {
     }
     Program program = Program.built(root, before);
     Cluster.Settings settings = Cluster.Settings.of(program).with(scenario.nodes(), List.of());
-    Scenario played =
+    Scenario trialScenario =
         Scenario.directed(name, SEED, settings, load(scenario), Duration.ZERO, List.of());
-    Run.Course course =
+    Run.Body body =
         (cluster, load) -> {
           for (String sql : mutant == null ? List.<String>of() : mutant.sql()) {
             execute(cluster, sql);
           }
-          course(scenario).run(cluster, load);
+          body(scenario).run(cluster, load);
         };
     if (!scenario.needsOwnDatabase()) {
-      return Run.of(played, postgres, place, progress, course);
+      return Run.of(trialScenario, postgres, place, progress, body);
     }
     try (Postgres own = Postgres.start(place, binaries)) {
-      return Run.of(played, own, place, progress, course);
+      return Run.of(trialScenario, own, place, progress, body);
     }
   }
 
@@ -246,9 +254,10 @@ public final class Trials {
                   Load.Action.REDRIVE, 15),
               0,
               0);
-      case DATABASE_CRASH, NODE_CRASH -> profile(120, Map.of(Load.Action.SUBMIT_KEPT, 1), 0, 0);
+      case DATABASE_CRASH, NODE_CRASH ->
+          profile(120, Map.of(Load.Action.SUBMIT_DISCARDED, 1), 0, 0);
       case SCHEDULES, LEADER_PAUSE -> profile(10, Map.of(Load.Action.SUBMIT_WEB, 1), 0, 16);
-      case NAMES, POISON, SUSPECTS -> profile(2, Map.of(Load.Action.SUBMIT_KEPT, 1), 0, 0);
+      case NAMES, POISON, SUSPECTS -> profile(2, Map.of(Load.Action.SUBMIT_DISCARDED, 1), 0, 0);
     };
   }
 
@@ -257,7 +266,7 @@ public final class Trials {
     return new Load.Profile(2, 12, rate, weights, workers, schedules);
   }
 
-  private static Run.Course course(Mutant.Scenario scenario) {
+  private static Run.Body body(Mutant.Scenario scenario) {
     return switch (scenario) {
       case WORKERS -> Trials::workers;
       case DELIVERIES -> (_, _) -> Thread.sleep(Duration.ofSeconds(6));
@@ -271,9 +280,9 @@ public final class Trials {
     };
   }
 
-  /** Adds to the load one worker that reports after another worker has claimed its task. */
+  /** Adds one worker that reports after another worker has claimed its task. */
   private static void workers(Cluster cluster, Load load) throws IOException, InterruptedException {
-    Directed tenant = new Directed(cluster, load.tenants().getFirst());
+    ScriptedClient tenant = new ScriptedClient(cluster, load.tenants().getFirst());
     cluster.callSuccessfully(
         Api.Call.put(
             "/v1/types/slow",
@@ -282,42 +291,48 @@ public final class Trials {
                 .formatted(Load.retry(Load.MAX_ATTEMPTS))));
     for (int i = 0; i < 2; i++) {
       tenant.submit("slow", "pull", "");
-      Directed.Held late = tenant.claim("slow", "late", "1s");
-      Directed.Held current = tenant.claim("slow", "current", "30s");
+      ScriptedClient.Held late = tenant.claim("slow", "late", "1s");
+      ScriptedClient.Held current = tenant.claim("slow", "current", "30s");
       tenant.report(late, "completed");
       tenant.report(current, "completed");
     }
     outlast(cluster, tenant);
   }
 
-  /** Reports that have begun in time, and are not written yet when the reaper comes. */
-  private static void outlast(Cluster cluster, Directed tenant)
+  /**
+   * Adds reports that start in time and are still in progress when the reaper looks for expired
+   * claims.
+   */
+  private static void outlast(Cluster cluster, ScriptedClient tenant)
       throws IOException, InterruptedException {
-    Queue<Directed.Held> lost = new ConcurrentLinkedQueue<>();
+    Queue<ScriptedClient.Held> lost = new ConcurrentLinkedQueue<>();
     List<Thread> reports = new ArrayList<>();
     for (int i = 0; i < 3; i++) {
       tenant.submit("slow", "pull", "");
-      Directed.Held held = tenant.claim("slow", Outlasting.WORKER, "1s");
+      ScriptedClient.Held held = tenant.claim("slow", SlowReports.WORKER, "1s");
       reports.add(
-          Watched.start(
+          HarnessThread.start(
               cluster.recorder(), "outlast-" + i, () -> report(cluster, tenant, held, lost)));
     }
     for (Thread report : reports) {
       report.join();
     }
-    for (Directed.Held _ : lost) {
+    for (ScriptedClient.Held _ : lost) {
       tenant.report(tenant.claim("slow", "current", "30s"), "completed");
     }
   }
 
   private static void report(
-      Cluster cluster, Directed tenant, Directed.Held held, Queue<Directed.Held> lost) {
-    long lapsed = System.nanoTime() + Duration.ofSeconds(1).toNanos();
+      Cluster cluster,
+      ScriptedClient tenant,
+      ScriptedClient.Held held,
+      Queue<ScriptedClient.Held> lost) {
+    long expired = System.nanoTime() + Duration.ofSeconds(1).toNanos();
     try {
       boolean isAccepted = tenant.report(held, "completed").equals("accepted");
       if (!isAccepted) {
         lost.add(held);
-      } else if (System.nanoTime() - lapsed > Duration.ofSeconds(1).toNanos()) {
+      } else if (System.nanoTime() - expired > Duration.ofSeconds(1).toNanos()) {
         cluster.recorder().event("outlasted", Fields.of("task", held.id()));
       }
     } catch (IOException e) {
@@ -327,7 +342,7 @@ public final class Trials {
     }
   }
 
-  /** Notes that a fault begins, as the nemesis does: what it explains must be known. */
+  /** Records the start of a fault, as the nemesis does, so that it can explain duplicates. */
   private static Fields start(Cluster cluster, String fault, int id, @Nullable Node node) {
     Fields fields =
         Fields.of("fault", fault).and("id", id).and("node", node == null ? null : node.label());
@@ -360,7 +375,10 @@ public final class Trials {
     Thread.sleep(Duration.ofSeconds(1));
   }
 
-  /** Longer than the leader's lease, and shorter than a node's: it stays a member. */
+  /**
+   * Pauses the leader for longer than the leader lease, but shorter than a node's, so that it stays
+   * a member.
+   */
   private static void pauseLeader(Cluster cluster, Load load)
       throws InterruptedException, SQLException {
     Duration lease = cluster.settings().lease();
@@ -378,22 +396,25 @@ public final class Trials {
   }
 
   private static void names(Cluster cluster, Load load) throws IOException, InterruptedException {
-    Directed tenant = new Directed(cluster, load.tenants().getFirst());
+    ScriptedClient tenant = new ScriptedClient(cluster, load.tenants().getFirst());
     for (int i = 0; i < 60; i++) {
       tenant.submit(
           "named",
           "other",
-          ", \"target\": {\"http\": {\"url\": \"%s\"}}".formatted(load.name().url()));
+          ", \"target\": {\"http\": {\"url\": \"%s\"}}".formatted(load.rebindingHost().url()));
     }
     Thread.sleep(Duration.ofSeconds(3));
   }
 
-  /** Until every node that is to die of it has, and all others of the same crash have ended. */
+  /**
+   * Returns when the poison task has killed all the nodes that it may, and the other tasks of the
+   * same crashes have ended.
+   */
   private static void poison(Cluster cluster, Load load)
       throws IOException, InterruptedException, SQLException {
     int innocents = 40;
     try (PoisonTarget target = PoisonTarget.start(cluster)) {
-      Directed tenant = new Directed(cluster, load.tenants().getFirst());
+      ScriptedClient tenant = new ScriptedClient(cluster, load.tenants().getFirst());
       String poison = tenant.submit("poison", "other", target.fields(true));
       for (int i = 0; i < innocents; i++) {
         tenant.submit("innocent", "other", target.fields(false));
@@ -411,12 +432,12 @@ public final class Trials {
     }
   }
 
-  /** Suspects are cancelled while their node holds them back, because no group comes to its end. */
+  /** Cancels suspects while their node holds them back, because no earlier group finishes. */
   private static void suspects(Cluster cluster, Load load)
       throws IOException, InterruptedException, SQLException {
     int tasks = GROUP + 17;
     try (PoisonTarget target = PoisonTarget.holding(cluster)) {
-      Directed tenant = new Directed(cluster, load.tenants().getFirst());
+      ScriptedClient tenant = new ScriptedClient(cluster, load.tenants().getFirst());
       String first = tenant.submit("innocent", "other", target.fields(false));
       for (int i = 1; i < tasks; i++) {
         tenant.submit("innocent", "other", target.fields(false));
@@ -441,7 +462,7 @@ public final class Trials {
     }
   }
 
-  /** Some suspects that their node cannot begin with yet, those whose turn comes last. */
+  /** Some suspects that their node has not started yet, those with the last turns. */
   private static List<String> heldBack(Cluster cluster) throws SQLException {
     List<String> ids = new ArrayList<>();
     try (Connection connection = cluster.connect();

@@ -11,7 +11,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class OptionsTest {
 
   @Test
-  void without_options_it_is_three_seeds_and_all_mutants() {
+  void the_default_is_three_seeds_and_all_mutants() {
     Options options = Options.parse();
 
     assertThat(options.seeds()).containsExactly(1L, 2L, 3L);
@@ -21,7 +21,7 @@ class OptionsTest {
   }
 
   @Test
-  void less_than_everything_is_not_what_is_committed() {
+  void a_partial_run_does_not_replace_the_committed_results() {
     Options options = Options.parse("--seeds", "18446744073709551615", "--mutants", "M1,M9");
 
     assertThat(options.seeds()).containsExactly(-1L);
@@ -30,13 +30,14 @@ class OptionsTest {
   }
 
   @Test
-  void what_is_shown_of_them_has_no_paths() {
-    assertThat(Options.shown("--seeds", "1", "--keep", "/a/b")).isEqualTo("--seeds 1 --keep DIR");
-    assertThat(Options.parse("--keep", "/a/b").shown()).doesNotContain("/a");
+  void the_description_contains_no_paths() {
+    assertThat(Options.withoutPaths("--seeds", "1", "--keep", "/a/b"))
+        .isEqualTo("--seeds 1 --keep DIR");
+    assertThat(Options.parse("--keep", "/a/b").description()).doesNotContain("/a");
   }
 
   @Test
-  void joins_take_five_minutes_unless_told_otherwise() {
+  void joins_take_five_minutes_by_default() {
     assertThat(Options.parse("--joins").seconds()).isEqualTo(300);
     assertThat(Options.parse("--joins").seeds()).hasSize(1);
     assertThat(Options.parse("--joins", "--seconds", "60").seconds()).isEqualTo(60);
@@ -45,7 +46,7 @@ class OptionsTest {
   @ParameterizedTest
   @ValueSource(
       strings = {"--wrong", "--seeds", "--seeds x", "--seconds 0", "--old-program /nowhere"})
-  void what_makes_no_sense_is_refused(String line) {
+  void invalid_options_are_rejected(String line) {
     assertThatThrownBy(() -> Options.parse(line.split(" ", -1)))
         .isInstanceOf(IllegalArgumentException.class);
   }

@@ -24,7 +24,7 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The whole harness, as {@code make chaos} runs it, with few faults and for a short time. */
+/** A short run of the whole harness with a few faults. */
 class ShortRunTest {
 
   private static final Duration SAFETY = Duration.ofSeconds(14);
@@ -32,7 +32,7 @@ class ShortRunTest {
   @TempDir private Path directory;
 
   @Test
-  void whatever_breaks_nothing_is_lost_and_nothing_ends_twice() throws Exception {
+  void no_rule_is_broken_under_faults() throws Exception {
     ByteArrayOutputStream steps = new ByteArrayOutputStream();
     Progress progress =
         new Progress(new PrintStream(steps, true, StandardCharsets.UTF_8), false, 40);
@@ -53,7 +53,7 @@ class ShortRunTest {
     assertThat(findings.failures()).as("after %s", steps).isEmpty();
     assertThat(exposure.of(Counter.ACKNOWLEDGED)).isGreaterThan(250);
     assertThat(exposure.of(Counter.DELIVERIES)).isGreaterThan(250);
-    // But for the one that may find no claim under way to kill.
+    // One fault may find no claim in progress to kill.
     assertThat(exposure.of(Counter.FAULTS)).isGreaterThanOrEqualTo(faults().size() - 1);
     assertThat(exposure.of(Counter.KILLS)).isGreaterThanOrEqualTo(1);
     assertThat(exposure.of(Counter.AMBIGUOUS)).isGreaterThanOrEqualTo(1);

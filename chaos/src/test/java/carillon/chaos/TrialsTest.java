@@ -15,11 +15,11 @@ class TrialsTest {
   @ParameterizedTest
   @EnumSource
   void the_unmodified_program_does_not_pass_without_exposure(Mutant.Scenario scenario) {
-    Trial trial = Trials.judged(null, scenario, History.of(List.of(), List.of()));
+    Trial trial = Trials.evaluate(null, scenario, History.of(List.of(), List.of()));
 
     assertThat(trial.isPassed()).isFalse();
     assertThat(trial.isFailed()).isFalse();
-    assertThat(trial.problem()).contains("which says nothing");
+    assertThat(trial.problem()).contains("which proves nothing");
   }
 
   @Test

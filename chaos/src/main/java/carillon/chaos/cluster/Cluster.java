@@ -69,7 +69,7 @@ public final class Cluster implements AutoCloseable {
     /** The nodes resolve host names from this file, except a node with an old program. */
     public Settings withHostsFile(Path hosts) {
       return new Settings(
-          nodes, lease, program.with(FlippingName.flags(hosts)), options, oldProgram);
+          nodes, lease, program.with(RebindingHost.flags(hosts)), options, oldProgram);
     }
 
     public Settings with(int count, List<String> moreOptions) {
@@ -110,7 +110,7 @@ public final class Cluster implements AutoCloseable {
       cluster.awaitReady();
       try (Connection connection = cluster.connect()) {
         Witness.install(connection);
-        Outlasting.install(connection);
+        SlowReports.install(connection);
       }
       return cluster;
     } catch (IOException | SQLException | InterruptedException | RuntimeException e) {
@@ -132,7 +132,7 @@ public final class Cluster implements AutoCloseable {
     options.addAll(List.of("--admin-key-file", directory.resolve("admin-key").toString()));
     options.addAll(List.of("--node-lease", settings.lease().toMillis() + "ms"));
     if (!settings.options().contains("--allow-targets")) {
-      options.addAll(List.of("--allow-targets", FlippingName.ALLOWED + "/32"));
+      options.addAll(List.of("--allow-targets", RebindingHost.ALLOWED + "/32"));
     }
     options.addAll(List.of("--drain-timeout", "3s"));
     options.addAll(settings.options());

@@ -101,7 +101,7 @@ public final class Node implements AutoCloseable {
     process = started;
     int life = ++lives;
     recorder.event("node-start", Fields.of("node", label).and("life", life));
-    Watched.start(recorder, label, () -> follow(started, life));
+    HarnessThread.start(recorder, label, () -> follow(started, life));
   }
 
   /** Reads the output of the process until it exits, to find its address. */

@@ -1,8 +1,8 @@
 package carillon.chaos.faults;
 
 import carillon.chaos.cluster.Cluster;
+import carillon.chaos.cluster.HarnessThread;
 import carillon.chaos.cluster.Node;
-import carillon.chaos.cluster.Watched;
 import carillon.chaos.history.Fields;
 import carillon.chaos.history.Recorder;
 import carillon.chaos.load.Load;
@@ -54,7 +54,8 @@ public final class Nemesis {
     try {
       for (PlannedFault planned : plan) {
         sleepUntil(start + planned.at().toNanos());
-        injections.add(Watched.start(recorder, planned.fault().label(), () -> inject(planned)));
+        injections.add(
+            HarnessThread.start(recorder, planned.fault().label(), () -> inject(planned)));
       }
       sleepUntil(start + length.toNanos());
     } finally {

@@ -27,7 +27,7 @@ enum Behaviour {
   }
 
   /** The behaviour for the task with this number. */
-  static Behaviour of(Streams streams, long n) {
+  static Behaviour of(RandomStreams streams, long n) {
     long draw = Long.remainderUnsigned(streams.at("receiver", n), ALL);
     for (Behaviour behaviour : values()) {
       draw -= behaviour.percent;

@@ -3,8 +3,8 @@ package carillon.chaos.load;
 import carillon.chaos.cluster.Api;
 import carillon.chaos.cluster.Api.Reply;
 import carillon.chaos.cluster.Balancer;
-import carillon.chaos.cluster.FlippingName;
 import carillon.chaos.cluster.Node;
+import carillon.chaos.cluster.RebindingHost;
 import carillon.chaos.history.Fields;
 import carillon.chaos.history.Recorder;
 import java.time.Instant;
@@ -96,8 +96,8 @@ final class Client {
     switch (action) {
       case SUBMIT_WEB -> submit(random.nextBoolean() ? Tenants.WEB : Tenants.WIDE, "http");
       case SUBMIT_PULLED -> submit(Tenants.PULLED, "pull");
-      case SUBMIT_KEPT -> submit(Tenants.KEPT, "discard");
-      case SUBMIT_NAMED -> submitNamed();
+      case SUBMIT_DISCARDED -> submit(Tenants.DISCARDED, "discard");
+      case SUBMIT_FORBIDDEN -> submitToForbidden();
       case CANCEL -> {
         Submitted task = anyOf(recent);
         if (task != null) {
@@ -125,12 +125,12 @@ final class Client {
    * Sends a task towards the forbidden address: by a name that changes, by a name with only that
    * address, or by the address itself.
    */
-  private void submitNamed() throws InterruptedException {
+  private void submitToForbidden() throws InterruptedException {
     int draw = random.nextInt(10);
     if (draw < 6) {
-      submit(Tenants.FLIPPING, NAMED);
+      submit(Tenants.REBINDING, NAMED);
     } else if (draw < 8) {
-      submit(Tenants.INSIDE, NAMED);
+      submit(Tenants.INTERNAL, NAMED);
     } else {
       submitForbidden();
     }
@@ -139,11 +139,11 @@ final class Client {
   private void submitForbidden() throws InterruptedException {
     String body =
         "{\"type\": \"%s\", \"target\": {\"http\": {\"url\": \"%s\"}}}"
-            .formatted(Tenants.INSIDE, load.name().forbiddenUrl());
+            .formatted(Tenants.INTERNAL, load.rebindingHost().forbiddenUrl());
     Reply reply = nodes.call(nodes.next(), Api.Call.post("/v1/tasks", tenant.key(), body));
     if (reply instanceof Reply.Answered answered) {
       recorder.event(
-          "egress", Fields.of("address", FlippingName.FORBIDDEN).and("status", answered.status()));
+          "egress", Fields.of("address", RebindingHost.FORBIDDEN).and("status", answered.status()));
     }
   }
 

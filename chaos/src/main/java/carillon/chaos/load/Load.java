@@ -1,8 +1,8 @@
 package carillon.chaos.load;
 
 import carillon.chaos.cluster.Cluster;
-import carillon.chaos.cluster.FlippingName;
-import carillon.chaos.cluster.Watched;
+import carillon.chaos.cluster.HarnessThread;
+import carillon.chaos.cluster.RebindingHost;
 import carillon.chaos.history.Fields;
 import carillon.chaos.history.Recorder;
 import java.io.IOException;
@@ -37,8 +37,8 @@ public final class Load implements AutoCloseable {
   public enum Action {
     SUBMIT_WEB,
     SUBMIT_PULLED,
-    SUBMIT_KEPT,
-    SUBMIT_NAMED,
+    SUBMIT_DISCARDED,
+    SUBMIT_FORBIDDEN,
     CANCEL,
     CANCEL_RUNNING,
     GET,
@@ -70,8 +70,8 @@ public final class Load implements AutoCloseable {
             Map.of(
                 Action.SUBMIT_WEB, 55,
                 Action.SUBMIT_PULLED, 10,
-                Action.SUBMIT_KEPT, 8,
-                Action.SUBMIT_NAMED, 4,
+                Action.SUBMIT_DISCARDED, 8,
+                Action.SUBMIT_FORBIDDEN, 4,
                 Action.CANCEL, 8,
                 Action.CANCEL_RUNNING, 4,
                 Action.GET, 8,
@@ -87,9 +87,9 @@ public final class Load implements AutoCloseable {
 
   private final Cluster cluster;
   private final Receiver receiver;
-  private final FlippingName name;
+  private final RebindingHost rebindingHost;
   private final List<Tenant> tenants;
-  private final Streams streams;
+  private final RandomStreams streams;
   private final Profile profile;
   private final List<Thread> clients = new ArrayList<>();
   private final List<Thread> workers = new ArrayList<>();
@@ -102,13 +102,13 @@ public final class Load implements AutoCloseable {
   private Load(
       Cluster cluster,
       Receiver receiver,
-      FlippingName name,
+      RebindingHost rebindingHost,
       List<Tenant> tenants,
-      Streams streams,
+      RandomStreams streams,
       Profile profile) {
     this.cluster = cluster;
     this.receiver = receiver;
-    this.name = name;
+    this.rebindingHost = rebindingHost;
     this.tenants = tenants;
     this.streams = streams;
     this.profile = profile;
@@ -118,19 +118,23 @@ public final class Load implements AutoCloseable {
    * Creates tenants, types and schedules while nothing is broken, and starts clients and workers.
    */
   public static Load start(
-      Cluster cluster, Receiver receiver, FlippingName name, Streams streams, Profile profile)
+      Cluster cluster,
+      Receiver receiver,
+      RebindingHost rebindingHost,
+      RandomStreams streams,
+      Profile profile)
       throws IOException, InterruptedException {
     List<Tenant> tenants =
-        Tenants.create(cluster, receiver, name, profile.tenants(), streams.of("tenants"));
-    Load load = new Load(cluster, receiver, name, tenants, streams, profile);
+        Tenants.create(cluster, receiver, rebindingHost, profile.tenants(), streams.of("tenants"));
+    Load load = new Load(cluster, receiver, rebindingHost, tenants, streams, profile);
     new Schedules(cluster, tenants).put(profile.schedules(), streams.of("schedules"));
     for (int i = 0; i < profile.clients(); i++) {
       Client client = new Client(load, i, tenants.get(i % tenants.size()));
-      load.clients.add(Watched.start(load.recorder(), "client-" + i, client::run));
+      load.clients.add(HarnessThread.start(load.recorder(), "client-" + i, client::run));
     }
     for (int i = 0; i < profile.workers() * tenants.size(); i++) {
       Worker worker = new Worker(load, tenants.get(i % tenants.size()), "worker-" + i);
-      load.workers.add(Watched.start(load.recorder(), "worker-" + i, worker::run));
+      load.workers.add(HarnessThread.start(load.recorder(), "worker-" + i, worker::run));
     }
     return load;
   }
@@ -153,15 +157,15 @@ public final class Load implements AutoCloseable {
     return receiver;
   }
 
-  public FlippingName name() {
-    return name;
+  public RebindingHost rebindingHost() {
+    return rebindingHost;
   }
 
   public List<Tenant> tenants() {
     return tenants;
   }
 
-  Streams streams() {
+  RandomStreams streams() {
     return streams;
   }
 

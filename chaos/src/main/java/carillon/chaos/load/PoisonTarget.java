@@ -1,9 +1,9 @@
 package carillon.chaos.load;
 
 import carillon.chaos.cluster.Cluster;
+import carillon.chaos.cluster.HarnessThread;
 import carillon.chaos.cluster.Node;
 import carillon.chaos.cluster.Request;
-import carillon.chaos.cluster.Watched;
 import carillon.chaos.history.Fields;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -52,7 +52,7 @@ public final class PoisonTarget implements AutoCloseable {
     this.answers = new CountDownLatch(holdsResponses ? 1 : 0);
     this.node = cluster.nodes().getFirst();
     this.server = new ServerSocket(0, 1024, InetAddress.ofLiteral("127.0.0.1"));
-    Watched.start(cluster.recorder(), "poison-target", this::accept);
+    HarnessThread.start(cluster.recorder(), "poison-target", this::accept);
   }
 
   public static PoisonTarget start(Cluster cluster) throws IOException {
@@ -96,7 +96,7 @@ public final class PoisonTarget implements AutoCloseable {
     try {
       while (true) {
         Socket socket = server.accept();
-        Watched.start(cluster.recorder(), "poison-connection", () -> serve(socket));
+        HarnessThread.start(cluster.recorder(), "poison-connection", () -> serve(socket));
       }
     } catch (IOException _) {
       // closed

@@ -1,7 +1,7 @@
 package carillon.chaos.load;
 
+import carillon.chaos.cluster.HarnessThread;
 import carillon.chaos.cluster.Request;
-import carillon.chaos.cluster.Watched;
 import carillon.chaos.history.Fields;
 import carillon.chaos.history.Recorder;
 import java.io.BufferedInputStream;
@@ -37,7 +37,7 @@ public final class Receiver implements AutoCloseable {
   private static final long BYTE_MILLIS = 25;
 
   private final ServerSocket server;
-  private final Streams streams;
+  private final RandomStreams streams;
   private final Recorder recorder;
   private final Map<String, Tenant> tenants = new ConcurrentHashMap<>();
   private final Map<String, Running> running = new ConcurrentHashMap<>();
@@ -58,17 +58,17 @@ public final class Receiver implements AutoCloseable {
    */
   private record Answer(String status, @Nullable Instant at) {}
 
-  private Receiver(ServerSocket server, Streams streams, Recorder recorder) {
+  private Receiver(ServerSocket server, RandomStreams streams, Recorder recorder) {
     this.server = server;
     this.streams = streams;
     this.recorder = recorder;
   }
 
-  public static Receiver start(Streams streams, Recorder recorder) throws IOException {
+  public static Receiver start(RandomStreams streams, Recorder recorder) throws IOException {
     Receiver receiver =
         new Receiver(
             new ServerSocket(0, 1024, InetAddress.ofLiteral("127.0.0.1")), streams, recorder);
-    Watched.start(recorder, "receiver", receiver::accept);
+    HarnessThread.start(recorder, "receiver", receiver::accept);
     return receiver;
   }
 
@@ -97,7 +97,7 @@ public final class Receiver implements AutoCloseable {
     try {
       while (true) {
         Socket socket = server.accept();
-        Watched.start(recorder, "receiver-connection", () -> serve(socket));
+        HarnessThread.start(recorder, "receiver-connection", () -> serve(socket));
       }
     } catch (IOException _) {
       // closed

@@ -2,7 +2,7 @@ package carillon.chaos.load;
 
 import carillon.chaos.cluster.Api;
 import carillon.chaos.cluster.Cluster;
-import carillon.chaos.cluster.FlippingName;
+import carillon.chaos.cluster.RebindingHost;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Base64;
@@ -18,20 +18,24 @@ public final class Tenants {
   static final String WIDE = "wide";
 
   static final String PULLED = "pulled";
-  static final String KEPT = "kept";
+  static final String DISCARDED = "discarded";
 
   /** Its target is a name that switches between an allowed and the forbidden address. */
-  static final String FLIPPING = "flipping";
+  static final String REBINDING = "rebinding";
 
   /** Its target is a name with only the forbidden address. */
-  public static final String INSIDE = "inside";
+  public static final String INTERNAL = "internal";
 
   private static final int SECRET_BYTES = 32;
 
   private Tenants() {}
 
   static List<Tenant> create(
-      Cluster cluster, Receiver receiver, FlippingName flipping, int count, SplittableRandom random)
+      Cluster cluster,
+      Receiver receiver,
+      RebindingHost rebindingHost,
+      int count,
+      SplittableRandom random)
       throws IOException, InterruptedException {
     List<Tenant> tenants = new ArrayList<>();
     for (int i = 1; i <= count; i++) {
@@ -54,8 +58,8 @@ public final class Tenants {
       Tenant tenant = new Tenant(name, marker, key, Base64.getEncoder().encodeToString(secret));
       receiver.know(tenant);
       types(cluster, receiver, tenant);
-      named(cluster, tenant, FLIPPING, flipping.url());
-      named(cluster, tenant, INSIDE, flipping.insideUrl());
+      named(cluster, tenant, REBINDING, rebindingHost.url());
+      named(cluster, tenant, INTERNAL, rebindingHost.internalUrl());
       tenants.add(tenant);
     }
     return tenants;
@@ -98,7 +102,7 @@ public final class Tenants {
     put(
         cluster,
         tenant,
-        KEPT,
+        DISCARDED,
         "{\"target\": {\"discard\": {}}, \"retry\": %s}".formatted(Load.retry(Load.MAX_ATTEMPTS)));
   }
 

@@ -3,8 +3,8 @@ package carillon.chaos.load;
 import carillon.chaos.cluster.Api;
 import carillon.chaos.cluster.Api.Reply;
 import carillon.chaos.cluster.Balancer;
+import carillon.chaos.cluster.HarnessThread;
 import carillon.chaos.cluster.Node;
-import carillon.chaos.cluster.Watched;
 import carillon.chaos.history.Fields;
 import carillon.chaos.history.Recorder;
 import java.time.Instant;
@@ -124,7 +124,7 @@ final class Worker {
       renew(held);
       report(held, "completed");
     } else if (draw < 89) {
-      Watched.start(recorder, name + "-late", () -> reportLate(held));
+      HarnessThread.start(recorder, name + "-late", () -> reportLate(held));
     } else if (draw < 93) {
       report(held, "completed");
       report(held, "completed");

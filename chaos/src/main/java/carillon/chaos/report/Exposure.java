@@ -211,7 +211,7 @@ public record Exposure(Map<Counter, Long> counts) {
         case "submit" -> {
           if (end.kind() == Kind.OK) {
             ids.add(end.need("id"));
-            add(Counter.FORBIDDEN, Tenants.INSIDE.equals(invoke.text("type")) ? 1 : 0);
+            add(Counter.FORBIDDEN, Tenants.INTERNAL.equals(invoke.text("type")) ? 1 : 0);
           } else if (end.kind() == Kind.INFO && !isRefused(end)) {
             lost.add(invoke.need("key"));
           }

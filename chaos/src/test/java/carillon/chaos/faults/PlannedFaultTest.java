@@ -2,7 +2,7 @@ package carillon.chaos.faults;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import carillon.chaos.load.Streams;
+import carillon.chaos.load.RandomStreams;
 import java.time.Duration;
 import java.util.List;
 import java.util.Set;
@@ -16,7 +16,7 @@ class PlannedFaultTest {
   private static final Duration LENGTH = Duration.ofSeconds(75);
 
   private static List<PlannedFault> plan(long seed) {
-    return PlannedFault.plan(new Streams(seed).of("nemesis"), LENGTH, 3);
+    return PlannedFault.plan(new RandomStreams(seed).of("nemesis"), LENGTH, 3);
   }
 
   @Test

@@ -22,7 +22,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 class ReceiverTest {
 
-  private final Streams streams = new Streams(1);
+  private final RandomStreams streams = new RandomStreams(1);
   private final HttpClient http = HttpClient.newHttpClient();
   @TempDir private Path directory;
   private Recorder recorder;

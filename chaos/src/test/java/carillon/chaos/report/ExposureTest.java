@@ -60,7 +60,7 @@ class ExposureTest {
     add(null, Kind.EVENT, "dial", Fields.of("address", "127.0.0.2").and("allowed", false));
     add(null, Kind.EVENT, "egress", Fields.of("address", "127.0.0.2").and("status", 422));
     add(null, Kind.EVENT, "egress", Fields.of("address", "127.0.0.2").and("status", 503));
-    add(1L, Kind.INVOKE, "submit", Fields.of("key", "a").and("type", "inside"));
+    add(1L, Kind.INVOKE, "submit", Fields.of("key", "a").and("type", "internal"));
     add(1L, Kind.OK, "submit", Fields.of("id", "x"));
     add(2L, Kind.INVOKE, "submit", Fields.of("key", "b").and("type", "web"));
     add(2L, Kind.OK, "submit", Fields.of("id", "y"));

@@ -2,7 +2,7 @@ package carillon.chaos.report;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import carillon.chaos.cluster.Watched;
+import carillon.chaos.cluster.HarnessThread;
 import carillon.chaos.history.Event;
 import carillon.chaos.history.Fields;
 import carillon.chaos.history.History;
@@ -40,7 +40,7 @@ class HarnessProblemsTest {
   void a_failed_thread_is_a_problem() throws IOException, InterruptedException {
     try (Recorder recorder =
         new Recorder(directory.resolve(History.EVENTS), InstantSource.system())) {
-      Watched.start(
+      HarnessThread.start(
               recorder,
               "client-1",
               () -> {

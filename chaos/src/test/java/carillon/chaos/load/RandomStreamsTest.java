@@ -7,13 +7,13 @@ import java.util.Set;
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;
 
-class StreamsTest {
+class RandomStreamsTest {
 
   @Test
   void draws_from_one_stream_do_not_affect_another() {
-    Streams streams = new Streams(5);
+    RandomStreams streams = new RandomStreams(5);
     SplittableRandom load = streams.of("load");
-    long first = new Streams(5).of("nemesis").nextLong();
+    long first = new RandomStreams(5).of("nemesis").nextLong();
 
     load.nextLong();
 
@@ -23,12 +23,12 @@ class StreamsTest {
 
   @Test
   void every_behaviour_occurs_and_a_task_always_has_the_same() {
-    Streams streams = new Streams(5);
+    RandomStreams streams = new RandomStreams(5);
     Set<Behaviour> seen = EnumSet.noneOf(Behaviour.class);
     for (int n = 0; n < 1000; n++) {
       Behaviour behaviour = Behaviour.of(streams, n);
       seen.add(behaviour);
-      assertThat(Behaviour.of(new Streams(5), n)).isEqualTo(behaviour);
+      assertThat(Behaviour.of(new RandomStreams(5), n)).isEqualTo(behaviour);
     }
 
     assertThat(seen).containsExactlyInAnyOrder(Behaviour.values());

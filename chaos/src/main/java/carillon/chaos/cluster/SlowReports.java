@@ -9,14 +9,14 @@ import java.sql.Statement;
  * their tasks, until another transaction waits for them or the reaper has had time to look for
  * expired claims. Installed before there is any load, because it locks {@code carillon.task}.
  */
-public final class Outlasting {
+public final class SlowReports {
 
   /** The name of the worker. */
   public static final String WORKER = "outlasting";
 
   private static final String TRIGGER =
       """
-      /* Outlasting.install */
+      /* SlowReports.install */
       CREATE FUNCTION chaos.outlast() RETURNS trigger LANGUAGE plpgsql AS $$
       BEGIN
           WHILE clock_timestamp() < OLD.lease_until + interval '2 s' -- the reaper runs every second
@@ -37,7 +37,7 @@ public final class Outlasting {
       """
           .formatted(WORKER);
 
-  private Outlasting() {}
+  private SlowReports() {}
 
   static void install(Connection connection) throws SQLException {
     try (Statement statement = connection.createStatement()) {

@@ -8,9 +8,9 @@ import java.io.UncheckedIOException;
  * Starts threads of the harness. A thread that fails is recorded, because the run is then
  * inconclusive.
  */
-public final class Watched {
+public final class HarnessThread {
 
-  private Watched() {}
+  private HarnessThread() {}
 
   public static Thread start(Recorder recorder, String name, Runnable body) {
     return Thread.ofVirtual()

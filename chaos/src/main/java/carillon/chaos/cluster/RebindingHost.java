@@ -18,13 +18,13 @@ import java.util.List;
  * switches between an allowed and a forbidden address all the time, the other has only the
  * forbidden address.
  */
-public final class FlippingName implements AutoCloseable {
+public final class RebindingHost implements AutoCloseable {
 
-  static final String HOST = "flipping.example";
+  static final String HOST = "rebinding.example";
   static final String ALLOWED = "127.0.0.1";
   public static final String FORBIDDEN = "127.0.0.2";
-  private static final String INSIDE = "inside.example";
-  private static final long FLIP_MILLIS = 3;
+  private static final String INTERNAL = "internal.example";
+  private static final long SWITCH_MILLIS = 3;
   private static final byte[] ANSWER =
       "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
           .getBytes(StandardCharsets.US_ASCII);
@@ -33,9 +33,9 @@ public final class FlippingName implements AutoCloseable {
   private final Recorder recorder;
   private final ServerSocket allowed;
   private final ServerSocket forbidden;
-  private final Thread flipping;
+  private final Thread switching;
 
-  private FlippingName(Path hosts, Recorder recorder) throws IOException {
+  private RebindingHost(Path hosts, Recorder recorder) throws IOException {
     this.hosts = hosts;
     this.recorder = recorder;
     this.allowed = new ServerSocket(0, 100, InetAddress.ofLiteral(ALLOWED));
@@ -43,7 +43,7 @@ public final class FlippingName implements AutoCloseable {
     forbidden.bind(new InetSocketAddress(FORBIDDEN, allowed.getLocalPort()));
     Thread.ofVirtual().start(() -> listen(allowed, true));
     Thread.ofVirtual().start(() -> listen(forbidden, false));
-    this.flipping = Thread.ofPlatform().daemon().start(this::flip);
+    this.switching = Thread.ofPlatform().daemon().start(this::switchAddresses);
   }
 
   /**
@@ -51,9 +51,9 @@ public final class FlippingName implements AutoCloseable {
    *
    * @param hosts the file from which nodes resolve names
    */
-  public static FlippingName start(Path hosts, Recorder recorder) throws IOException {
+  public static RebindingHost start(Path hosts, Recorder recorder) throws IOException {
     Files.writeString(hosts, names(ALLOWED));
-    return new FlippingName(hosts, recorder);
+    return new RebindingHost(hosts, recorder);
   }
 
   /** JVM flags that make a node read this file for every lookup. */
@@ -62,7 +62,7 @@ public final class FlippingName implements AutoCloseable {
   }
 
   private static String names(String address) {
-    return address + " " + HOST + "\n" + FORBIDDEN + " " + INSIDE + "\n";
+    return address + " " + HOST + "\n" + FORBIDDEN + " " + INTERNAL + "\n";
   }
 
   public String url() {
@@ -70,8 +70,8 @@ public final class FlippingName implements AutoCloseable {
   }
 
   /** A URL whose name has only the forbidden address. */
-  public String insideUrl() {
-    return urlOf(INSIDE);
+  public String internalUrl() {
+    return urlOf(INTERNAL);
   }
 
   /** A URL with the forbidden address itself. */
@@ -83,14 +83,14 @@ public final class FlippingName implements AutoCloseable {
     return "http://" + host + ":" + allowed.getLocalPort() + "/";
   }
 
-  private void flip() {
+  private void switchAddresses() {
     Path next = hosts.resolveSibling("hosts.next");
     try {
       for (int i = 0; !Thread.interrupted(); i++) {
         Files.writeString(next, names(i % 2 == 0 ? FORBIDDEN : ALLOWED));
         Files.move(
             next, hosts, StandardCopyOption.REPLACE_EXISTING, StandardCopyOption.ATOMIC_MOVE);
-        Thread.sleep(FLIP_MILLIS);
+        Thread.sleep(SWITCH_MILLIS);
       }
     } catch (IOException e) {
       recorder.event("harness", Fields.of("error", String.valueOf(e)));
@@ -124,7 +124,7 @@ public final class FlippingName implements AutoCloseable {
 
   @Override
   public void close() throws IOException {
-    flipping.interrupt();
+    switching.interrupt();
     allowed.close();
     forbidden.close();
   }

@@ -2,9 +2,9 @@ package carillon.chaos.load;
 
 import carillon.chaos.cluster.Api;
 import carillon.chaos.cluster.Cluster;
+import carillon.chaos.cluster.HarnessThread;
 import carillon.chaos.cluster.Node;
 import carillon.chaos.cluster.Progress;
-import carillon.chaos.cluster.Watched;
 import carillon.chaos.history.Fields;
 import java.io.IOException;
 import java.net.URI;
@@ -17,7 +17,7 @@ import java.util.Map;
 import java.util.stream.Stream;
 
 /** Polls the metrics and resource use of the nodes, and shows the progress of the run. */
-public final class Vitals implements AutoCloseable {
+public final class NodeMonitor implements AutoCloseable {
 
   private static final long INTERVAL_MILLIS = 1_500;
   private static final Duration TIMEOUT = Duration.ofMillis(700);
@@ -40,16 +40,17 @@ public final class Vitals implements AutoCloseable {
   /** One metric of one process of a node. */
   private record Life(String node, int life, String metric) {}
 
-  private Vitals(Cluster cluster, Load load, Receiver receiver, Progress progress) {
+  private NodeMonitor(Cluster cluster, Load load, Receiver receiver, Progress progress) {
     this.cluster = cluster;
     this.load = load;
     this.receiver = receiver;
     this.progress = progress;
-    this.thread = Watched.start(cluster.recorder(), "vitals", this::run);
+    this.thread = HarnessThread.start(cluster.recorder(), "monitor", this::run);
   }
 
-  public static Vitals watch(Cluster cluster, Load load, Receiver receiver, Progress progress) {
-    return new Vitals(cluster, load, receiver, progress);
+  public static NodeMonitor watch(
+      Cluster cluster, Load load, Receiver receiver, Progress progress) {
+    return new NodeMonitor(cluster, load, receiver, progress);
   }
 
   private void run() {

@@ -16,7 +16,7 @@ import tools.jackson.databind.JsonNode;
  * A client and worker of one tenant that makes single, recorded calls, for scenarios that need a
  * fixed order.
  */
-public final class Directed {
+public final class ScriptedClient {
 
   private static final int FIRST_NUMBER = 900_000_000; // above the numbers of clients
 
@@ -29,7 +29,7 @@ public final class Directed {
   /** A task that a worker holds. */
   public record Held(String id, String token, long fence) {}
 
-  public Directed(Cluster cluster, Tenant tenant) {
+  public ScriptedClient(Cluster cluster, Tenant tenant) {
     this.cluster = cluster;
     this.recorder = cluster.recorder();
     this.tenant = tenant;

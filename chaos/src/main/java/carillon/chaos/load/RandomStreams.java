@@ -4,7 +4,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.SplittableRandom;
 
 /** Derives one independent stream of random numbers per name from a single seed. */
-public record Streams(long seed) {
+public record RandomStreams(long seed) {
 
   /** The same name always returns the same stream. */
   public SplittableRandom of(String name) {
