@@ -156,11 +156,11 @@ final class Joins implements Run.Body {
     return max - min <= 1;
   }
 
-  /* Shards without a live owner are counted under the label nobody. */
+  /* Shards without a live owner are counted as unowned. */
   private static final String SHARDS =
       """
       /* Joins.shards */
-      SELECT coalesce(n.label, 'nobody'), count(*)
+      SELECT coalesce(n.label, 'unowned'), count(*)
       FROM carillon.shard s
       LEFT JOIN carillon.node n ON n.id = s.node AND n.lease_until > clock_timestamp() AND NOT n.draining
       GROUP BY 1

@@ -135,7 +135,7 @@ public final class Postgres implements AutoCloseable {
   /**
    * A command prefix under which PostgreSQL agrees to run if we are root. In a user namespace root
    * appears as another user and keeps its files. Where user namespaces are not allowed, the user
-   * nobody gets the directory.
+   * {@code nobody} gets the directory.
    */
   private static List<String> unprivileged(Path cluster) throws IOException, InterruptedException {
     int uid = (int) Files.getAttribute(Path.of("/proc/self"), "unix:uid");

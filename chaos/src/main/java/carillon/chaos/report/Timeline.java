@@ -253,8 +253,8 @@ final class Timeline {
         width,
         ROW - 4,
         colour(band.kind()));
-    double beside = width < labelWidth(band) ? from + width + 3 : from + 4;
-    text(beside, y + 11, INK, "start", "font-size=\"10\"", band.kind());
+    double labelX = width < labelWidth(band) ? from + width + 3 : from + 4;
+    text(labelX, y + 11, INK, "start", "font-size=\"10\"", band.kind());
     add("</g>");
   }
 

@@ -30,8 +30,8 @@ class HoldersTest {
     String id = story.submit(99, "pull");
     long fence = story.claim(id);
     Fields task = Fields.of("id", id).and("fence", fence).and("n", 99);
-    Fields asked = Fields.of("tenant", tenant).and("worker", "w").and("max", 1);
-    story.ok("work-claim", asked, Fields.of("tasks", List.of(task)));
+    Fields request = Fields.of("tenant", tenant).and("worker", "w").and("max", 1);
+    story.ok("work-claim", request, Fields.of("tasks", List.of(task)));
     story.end(id, outcome);
     return id;
   }

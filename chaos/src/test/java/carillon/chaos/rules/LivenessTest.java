@@ -29,8 +29,8 @@ class LivenessTest {
 
   @Test
   void an_unacknowledged_task_must_end_too() {
-    Fields asked = story.submitFields(99, "http", story.now());
-    story.ended(Kind.INFO, "submit", asked, Fields.of("error", "timeout"));
+    Fields request = story.submitFields(99, "http", story.now());
+    story.ended(Kind.INFO, "submit", request, Fields.of("error", "timeout"));
     story.insert("unknown", 99, story.now());
 
     assertThat(broken(Rule.R19)).extracting(Violation::task).containsExactly("unknown");

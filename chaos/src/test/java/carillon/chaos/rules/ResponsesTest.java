@@ -24,9 +24,9 @@ class ResponsesTest {
 
   @Test
   void a_response_never_contains_the_marker_of_another_tenant() {
-    Fields asked = Fields.of("tenant", "a").and("id", "x");
-    story.ok("get", asked, Fields.of("body", "marker-of-a"));
-    story.ok("get", asked, Fields.of("body", "marker-of-b"));
+    Fields request = Fields.of("tenant", "a").and("id", "x");
+    story.ok("get", request, Fields.of("body", "marker-of-a"));
+    story.ok("get", request, Fields.of("body", "marker-of-b"));
 
     assertThat(broken(Rule.R14)).extracting(Violation::task).containsExactly("x");
   }
@@ -63,8 +63,8 @@ class ResponsesTest {
 
   @Test
   void a_rejected_submit_creates_no_task() {
-    Fields asked = story.submitFields(99, "http", story.now());
-    story.ended(Kind.FAIL, "submit", asked, Fields.of("status", 422));
+    Fields request = story.submitFields(99, "http", story.now());
+    story.ended(Kind.FAIL, "submit", request, Fields.of("status", 422));
     story.insert("refused", 99, story.now());
 
     assertThat(broken(Rule.R15)).extracting(Violation::task).containsExactly("refused");
@@ -88,17 +88,17 @@ class ResponsesTest {
 
   @Test
   void a_read_is_never_older_than_the_response_to_a_cancel() {
-    Fields asked = Fields.of("tenant", "a").and("id", story.cancelled(99));
-    story.ok("cancel", asked, Fields.of("status", 200).and("version", 3));
-    story.ok("get", asked, Fields.of("state", "CANCELLED").and("version", 2));
+    Fields request = Fields.of("tenant", "a").and("id", story.cancelled(99));
+    story.ok("cancel", request, Fields.of("status", 200).and("version", 3));
+    story.ok("get", request, Fields.of("state", "CANCELLED").and("version", 2));
 
     assertThat(broken(Rule.R13)).hasSize(1);
   }
 
   @Test
   void payloads_of_schedules_and_of_submits_without_a_response_are_compared() {
-    Fields asked = story.submitFields(99, "http", story.now());
-    story.ended(Kind.INFO, "submit", asked, Fields.of("error", "timeout"));
+    Fields request = story.submitFields(99, "http", story.now());
+    story.ended(Kind.INFO, "submit", request, Fields.of("error", "timeout"));
     story.insert("unknown", 99, story.now());
     story.deliver("unknown", 1, 99, "200");
     assertThat(broken(Rule.R5)).isEmpty();

@@ -60,8 +60,8 @@ class RulesTest {
 
   @Test
   void a_task_whose_submit_failed_is_not_delivered() {
-    Fields asked = story.submitFields(99, "http", story.now());
-    story.ended(Kind.FAIL, "submit", asked, Fields.of("status", 422));
+    Fields request = story.submitFields(99, "http", story.now());
+    story.ended(Kind.FAIL, "submit", request, Fields.of("status", 422));
     story.deliver("phantom", 1, 99, "200");
 
     assertThat(broken(Rule.R2)).extracting(Violation::task).containsExactly("phantom");
@@ -69,8 +69,8 @@ class RulesTest {
 
   @Test
   void a_task_whose_submit_may_have_succeeded_may_be_delivered() {
-    Fields asked = story.submitFields(99, "http", story.now());
-    story.ended(Kind.INFO, "submit", asked, Fields.of("error", "timeout"));
+    Fields request = story.submitFields(99, "http", story.now());
+    story.ended(Kind.INFO, "submit", request, Fields.of("error", "timeout"));
     story.deliver("unknown", 1, 99, "200");
 
     assertThat(broken(Rule.R2)).isEmpty();

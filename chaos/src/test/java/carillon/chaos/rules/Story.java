@@ -105,16 +105,16 @@ final class Story {
   }
 
   /** A successful operation. */
-  void ok(String what, Fields asked, Fields answered) {
+  void ok(String what, Fields request, Fields response) {
     long op = ++lastOp;
-    add(op, Kind.INVOKE, what, asked);
-    add(op, Kind.OK, what, answered);
+    add(op, Kind.INVOKE, what, request);
+    add(op, Kind.OK, what, response);
   }
 
-  void ended(Kind kind, String what, Fields asked, Fields answered) {
+  void ended(Kind kind, String what, Fields request, Fields response) {
     long op = ++lastOp;
-    add(op, Kind.INVOKE, what, asked);
-    add(op, kind, what, answered);
+    add(op, Kind.INVOKE, what, request);
+    add(op, kind, what, response);
   }
 
   String submit(int n, String target) {
