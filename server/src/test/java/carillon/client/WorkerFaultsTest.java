@@ -66,7 +66,7 @@ class WorkerFaultsTest {
 
   @Test
   void a_task_is_created_once_if_the_response_is_lost() {
-    proxy.breakPath("/v1/tasks", Fault.ANSWER_LOST);
+    proxy.breakPath("/v1/tasks", Fault.RESPONSE_LOST);
     var created = faulty.enqueueAsync(NewTask.of("once"));
     await().until(() -> proxy.hits("/v1/tasks") >= 2);
     proxy.heal();
@@ -81,7 +81,7 @@ class WorkerFaultsTest {
   @Test
   void a_report_is_repeated_and_counts_once_if_the_response_is_lost() {
     UUID id = carillon.enqueue(NewTask.of("lost")).id();
-    proxy.breakPath("/v1/work/report", Fault.ANSWER_LOST);
+    proxy.breakPath("/v1/work/report", Fault.RESPONSE_LOST);
 
     try (Worker worker = worker().handle("lost", context -> "done").start()) {
       await().until(() -> proxy.hits("/v1/work/report") >= 2);

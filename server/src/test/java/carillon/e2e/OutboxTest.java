@@ -207,7 +207,7 @@ class OutboxTest {
     add(0, 10);
     try (FaultyProxy proxy = FaultyProxy.before(server.url());
         Carillon deaf = Carillon.connect(proxy.url(), server.adminKey())) {
-      proxy.breakPath("/v1/tasks/batch", FaultyProxy.Fault.ANSWER_LOST);
+      proxy.breakPath("/v1/tasks/batch", FaultyProxy.Fault.RESPONSE_LOST);
       assertThatThrownBy(Outbox.of(database.dataSource(), deaf)::relayOnce)
           .isInstanceOf(CarillonException.class);
     }

@@ -247,7 +247,7 @@ class PublishingTest {
 
   @Test
   void while_it_is_full_nothing_is_claimed_for_it_whosever_the_target_is() {
-    broker.most(0);
+    broker.maxInFlight(0);
     TaskId own = world.create(World.task("t", ON_PUBLISH));
     TaskId ofType = createOfType("typed", ON_PUBLISH);
     start();
@@ -260,7 +260,7 @@ class PublishingTest {
     assertThat(world.state(own)).isEqualTo(TaskState.PENDING);
     assertThat(world.state(ofType)).isEqualTo(TaskState.PENDING);
 
-    broker.most(Integer.MAX_VALUE);
+    broker.maxInFlight(Integer.MAX_VALUE);
     becomes(own, TaskState.COMPLETED);
     becomes(ofType, TaskState.COMPLETED);
   }
@@ -268,7 +268,7 @@ class PublishingTest {
   @Test
   void claims_of_one_pass_share_the_room_of_a_queue() {
     broker.hold();
-    broker.most(1);
+    broker.maxInFlight(1);
     world.create(World.task("t", ON_PUBLISH));
     world.create(World.task("t", ON_REPORT)); // claimed with another statement
     start();
@@ -276,7 +276,7 @@ class PublishingTest {
     publishedAs(1);
     assertThat(running()).isEqualTo("1");
     broker.end(CONFIRMED);
-    broker.most(1); // signals that there is room
+    broker.maxInFlight(1); // signals that there is room
     publishedAs(2);
   }
 

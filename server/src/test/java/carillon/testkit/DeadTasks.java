@@ -4,22 +4,22 @@ import carillon.model.TaskId;
 import carillon.model.target.Target;
 import java.util.Random;
 
-/** Creates dead tasks by the thousand. */
+/** Inserts thousands of dead tasks with one statement. */
 public final class DeadTasks {
 
   private DeadTasks() {}
 
   /**
-   * Inserts dead tasks of the types {@code t0} to {@code t3} in this many groups. Every second
-   * group has a status (500, 502, ...) and an output, {@code {"reason": "No rate for 42"}}; the
-   * others could not connect. The oldest died an hour ago, each a millisecond after the previous
-   * one.
+   * Inserts dead tasks of the types {@code t0} to {@code t3}, in {@code kinds} groups. Every second
+   * group has a status (500, 502, ...) and an output such as {@code {"reason": "No rate for 42"}};
+   * the others failed to connect. The first task died an hour ago, and each of the others a
+   * millisecond after the previous one.
    */
   public static void fill(World world, int letters, int kinds) {
-    for (int type = 0; type < 4; type++) { // so that there are lanes
+    for (int type = 0; type < 4; type++) { // creates the lanes
       world.cancel(world.create(World.task("t" + type, new Target.Pull())));
     }
-    TaskId now = TaskId.at(world.clock.instant(), new Random(1)); // begins with the time
+    TaskId now = TaskId.at(world.clock.instant(), new Random(1)); // an id starts with its time
     world.sql(
         """
         INSERT INTO carillon.task (

@@ -9,10 +9,10 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.function.Function;
 
-/** Delivers nothing, records all tasks, and returns configured results. */
+/** A deliverer that records all tasks and returns the configured result. */
 public final class FakeDeliverer implements Deliverer {
 
-  /** The request that it reports. */
+  /** The request that every delivery reports. */
   public static final String REQUEST = "{\"method\":\"POST\"}";
 
   private final List<ClaimedTask> delivered = new CopyOnWriteArrayList<>();
@@ -30,7 +30,7 @@ public final class FakeDeliverer implements Deliverer {
         _ -> {
           try {
             never.await();
-            throw new AssertionError("nobody counts this down");
+            throw new AssertionError("this latch is never counted down");
           } catch (InterruptedException e) {
             return new DeliveryResult.Interrupted();
           }

@@ -22,7 +22,7 @@ public final class FakePublisher implements Publisher {
   private volatile boolean confirming = true;
   private volatile boolean closed;
   private volatile int room = Integer.MAX_VALUE;
-  private volatile int most = Integer.MAX_VALUE;
+  private volatile int maxInFlight = Integer.MAX_VALUE;
   private volatile Duration confirmTimeout = Duration.ZERO;
   private final Signal ready = new Signal();
 
@@ -42,9 +42,8 @@ public final class FakePublisher implements Publisher {
     return reachable;
   }
 
-  /** From now on it is reachable, or not. */
-  public void reachable(boolean answers) {
-    reachable = answers;
+  public void reachable(boolean reachable) {
+    this.reachable = reachable;
     ready.raise();
   }
 
@@ -53,7 +52,7 @@ public final class FakePublisher implements Publisher {
     return target.depth() == null ? Integer.MAX_VALUE : room;
   }
 
-  /** How many more messages fit where the depth has a limit. */
+  /** Sets the number of further messages that fit into a queue with a depth limit. */
   public void room(int messages) {
     room = messages;
     ready.raise();
@@ -62,13 +61,13 @@ public final class FakePublisher implements Publisher {
   @Override
   public boolean isFull() {
     synchronized (inFlight) {
-      return inFlight.size() >= most;
+      return inFlight.size() >= maxInFlight;
     }
   }
 
-  /** With this many in flight it is full. */
-  public void most(int messages) {
-    most = messages;
+  /** Sets the number of messages in flight at which the publisher is full. */
+  public void maxInFlight(int messages) {
+    maxInFlight = messages;
     ready.raise();
   }
 
@@ -81,7 +80,7 @@ public final class FakePublisher implements Publisher {
     confirmTimeout = timeout;
   }
 
-  /** From now on nothing is confirmed before {@link #end}. */
+  /** Withholds the confirmations of later messages until {@link #end}. */
   public void hold() {
     confirming = false;
   }

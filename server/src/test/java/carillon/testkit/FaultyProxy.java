@@ -21,9 +21,9 @@ public final class FaultyProxy implements AutoCloseable {
 
   /** The fault of a request. */
   public enum Fault {
-    /** The server handles it, but the response is lost. */
-    ANSWER_LOST,
-    /** The server never receives it. */
+    /** The server handles the request, but the response is lost. */
+    RESPONSE_LOST,
+    /** The proxy responds with 503, and the server never receives the request. */
     REQUEST_REFUSED
   }
 
@@ -57,7 +57,7 @@ public final class FaultyProxy implements AutoCloseable {
     return URI.create("http://127.0.0.1:" + proxy.getAddress().getPort());
   }
 
-  /** Every request to this path suffers so until it is healed. */
+  /** Applies the fault to every request to this path, until {@link #heal}. */
   public void breakPath(String path, Fault fault) {
     faults.put(path, fault);
   }
@@ -66,7 +66,7 @@ public final class FaultyProxy implements AutoCloseable {
     faults.clear();
   }
 
-  /** How many requests to this path suffered. */
+  /** The number of requests to this path that suffered a fault. */
   public int hits(String path) {
     return hits.getOrDefault(path, 0);
   }
@@ -81,15 +81,15 @@ public final class FaultyProxy implements AutoCloseable {
       exchange.close();
       return;
     }
-    HttpResponse<byte[]> answer = forward(exchange, body);
-    if (fault == Fault.ANSWER_LOST) {
+    HttpResponse<byte[]> response = forward(exchange, body);
+    if (fault == Fault.RESPONSE_LOST) {
       hits.merge(path, 1, Integer::sum);
       exchange.close(); // without a byte of a response
       return;
     }
     exchange.sendResponseHeaders(
-        answer.statusCode(), answer.body().length == 0 ? -1 : answer.body().length);
-    exchange.getResponseBody().write(answer.body());
+        response.statusCode(), response.body().length == 0 ? -1 : response.body().length);
+    exchange.getResponseBody().write(response.body());
     exchange.close();
   }
 

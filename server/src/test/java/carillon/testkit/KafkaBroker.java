@@ -37,16 +37,16 @@ public final class KafkaBroker implements AutoCloseable {
     this.settings = settings;
   }
 
-  /** Returns when it responds. */
+  /** Starts a broker and returns when it is up. */
   public static KafkaBroker start(Path directory) {
     return start(directory, Map.of());
   }
 
   /**
-   * Starts a broker with more settings.
+   * Starts a broker with additional settings.
    *
-   * @param settings beyond those that any broker of the tests has; a listener named SECURE is added
-   *     at {@code secure.port}, if that is among them
+   * @param settings additional broker settings; with {@code secure.port}, a listener named SECURE
+   *     is added on that port
    */
   public static KafkaBroker start(Path directory, Map<String, String> settings) {
     KafkaBroker broker = new KafkaBroker(directory, settings);
@@ -59,13 +59,13 @@ public final class KafkaBroker implements AutoCloseable {
     return "127.0.0.1:" + port;
   }
 
-  /** After a kill. */
+  /** Starts the broker again on the same port and data, after a kill. */
   public void startAgain() {
     launch();
     awaitUp();
   }
 
-  /** Starts it without waiting until it responds. */
+  /** Starts the broker without waiting until it is up. */
   public void launch() {
     try {
       Path file = directory.resolve("broker.properties");
@@ -163,7 +163,7 @@ public final class KafkaBroker implements AutoCloseable {
     }
   }
 
-  /** Takes its life without a warning, and returns when it is gone. */
+  /** Kills the broker with SIGKILL and returns when its process has ended. */
   public void kill9() {
     process().destroyForcibly();
     await("the end of Kafka").atMost(TIMEOUT).until(() -> !process().isAlive());

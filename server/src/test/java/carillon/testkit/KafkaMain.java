@@ -11,12 +11,12 @@ import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.utils.Time;
 import org.apache.kafka.metadata.storage.Formatter;
 
-/** The process of a {@link KafkaBroker}: one node that is broker and controller. */
+/** The process of a {@link KafkaBroker}: one node that is both broker and controller. */
 final class KafkaMain {
 
   private KafkaMain() {}
 
-  /** Takes the file with its settings; ends when its standard input is closed. */
+  /** Takes the path of a settings file; exits when its standard input is closed. */
   public static void main(String... arguments) throws Exception {
     Properties settings = new Properties();
     try (InputStream file = Files.newInputStream(Path.of(arguments[0]))) {

@@ -12,7 +12,7 @@ import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 
-/** Reads a topic from its beginning, as a consumer of the group {@code readers}. */
+/** Reads a topic from the beginning, as a consumer of the group {@code readers}. */
 public final class KafkaReader implements AutoCloseable {
 
   private final KafkaConsumer<byte[], byte[]> consumer;
@@ -52,7 +52,7 @@ public final class KafkaReader implements AutoCloseable {
     consumer.subscribe(List.of(topic));
   }
 
-  /** The messages since the last call; waits up to half a second for one. */
+  /** Reads the messages since the last call; waits up to half a second for the first. */
   public List<Message> read() {
     List<Message> messages = new ArrayList<>();
     for (ConsumerRecord<byte[], byte[]> one : consumer.poll(Duration.ofMillis(500))) {
@@ -63,20 +63,20 @@ public final class KafkaReader implements AutoCloseable {
     return messages;
   }
 
-  /** At least this many messages; fails if they do not come. */
+  /** Reads at least this many messages; fails after 30 seconds. */
   public List<Message> read(int least) {
     List<Message> messages = new ArrayList<>();
     long end = System.nanoTime() + Duration.ofSeconds(30).toNanos();
     while (messages.size() < least) {
       if (System.nanoTime() > end) {
-        throw new AssertionError("only " + messages.size() + " of " + least + " messages came");
+        throw new AssertionError("only " + messages.size() + " of " + least + " messages arrived");
       }
       messages.addAll(read());
     }
     return messages;
   }
 
-  /** Commits the offsets, which lowers the group's depth. */
+  /** Commits the offsets, which lowers the group's lag. */
   public void commit() {
     consumer.commitSync();
   }

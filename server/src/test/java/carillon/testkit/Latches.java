@@ -2,12 +2,12 @@ package carillon.testkit;
 
 import java.util.concurrent.CountDownLatch;
 
-/** Waits in tests, for code that may not throw. */
+/** Waits for latches in code that may not throw checked exceptions. */
 public final class Latches {
 
   private Latches() {}
 
-  /** Waits; returns early, with the thread still interrupted, on an interrupt. */
+  /** Waits for the latch; returns early, with the thread still interrupted, on an interrupt. */
   public static void await(CountDownLatch latch) {
     try {
       latch.await();

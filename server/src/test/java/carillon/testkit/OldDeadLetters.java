@@ -8,19 +8,20 @@ import java.util.Random;
 import java.util.UUID;
 import java.util.stream.IntStream;
 
-/** Inserts dead letters by the thousand, as old as a test needs them. */
+/** Inserts thousands of dead letters that are two hours old or older. */
 public final class OldDeadLetters {
 
   private OldDeadLetters() {}
 
   /**
-   * Tasks of the type t that died two hours ago with an attempt and three transitions behind them.
+   * Inserts tasks of the type {@code t} that died two hours ago, each with one attempt and three
+   * transitions.
    */
   public static List<TaskId> insert(World world, int count) {
     TaskId now = TaskId.at(Instant.now(), new Random(1));
     Partition partition = now.partition();
     String lane = lane(world);
-    String start = now.toString().substring(0, 13); // its time
+    String start = now.toString().substring(0, 13); // an id starts with its time
     world.sql(
         """
         WITH t AS (
@@ -49,7 +50,7 @@ public final class OldDeadLetters {
         .toList();
   }
 
-  /** Dead tasks without attempts and transitions. */
+  /** Inserts dead tasks without attempts and transitions. */
   public static void insertBare(World world, int count) {
     TaskId now = TaskId.at(Instant.now(), new Random(1));
     world.sql(
@@ -67,7 +68,7 @@ public final class OldDeadLetters {
             .formatted(now.toString().substring(0, 13), now.partition().day(), lane(world), count));
   }
 
-  /** Makes all dead letters older. */
+  /** Makes all dead letters two hours older. */
   public static void age(World world) {
     world.sql("UPDATE carillon.dead_letter SET kept_from = kept_from - interval '2 hours'");
   }

@@ -12,8 +12,8 @@ import java.nio.charset.StandardCharsets;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Just enough of PostgreSQL's protocol to be taken for an old version: accepts every login and
- * returns its version.
+ * A fake server that speaks just enough of PostgreSQL's protocol to pass for an old version: it
+ * accepts every login and reports the configured version.
  */
 public final class OldPostgres implements AutoCloseable {
 
@@ -55,32 +55,32 @@ public final class OldPostgres implements AutoCloseable {
       DataInputStream in = new DataInputStream(socket.getInputStream());
       DataOutputStream out = new DataOutputStream(socket.getOutputStream());
       welcome(in, out);
-      @Nullable String answer = null;
+      @Nullable String value = null;
       for (byte type = in.readByte(); type != 'X'; type = in.readByte()) {
         String body = new String(in.readNBytes(in.readInt() - 4), StandardCharsets.UTF_8);
         switch (type) {
           case 'P' -> {
-            answer =
+            value =
                 body.contains("server_version_num")
                     ? versionNumber
                     : body.contains("server_version") ? version : null;
             send(out, '1');
           }
           case 'B' -> send(out, '2');
-          case 'D' -> describe(out, answer);
-          case 'E' -> execute(out, answer);
+          case 'D' -> describe(out, value);
+          case 'E' -> execute(out, value);
           case 'S' -> ready(out);
           case 'Q' -> {
             execute(out, null);
             ready(out);
           }
           default -> {
-            // Nothing that would change the version.
+            // Other messages do not change the version.
           }
         }
       }
     } catch (IOException e) {
-      // The other side hung up.
+      // The client closed the connection.
     }
   }
 
@@ -109,8 +109,8 @@ public final class OldPostgres implements AutoCloseable {
     ready(out);
   }
 
-  private static void describe(DataOutputStream out, @Nullable String answer) throws IOException {
-    if (answer == null) {
+  private static void describe(DataOutputStream out, @Nullable String value) throws IOException {
+    if (value == null) {
       send(out, 'n');
     } else { // one column of text
       send(
@@ -122,12 +122,12 @@ public final class OldPostgres implements AutoCloseable {
     }
   }
 
-  private static void execute(DataOutputStream out, @Nullable String answer) throws IOException {
-    if (answer != null) {
-      byte[] value = answer.getBytes(StandardCharsets.UTF_8);
-      send(out, 'D', new byte[] {0, 1, 0, 0, 0, (byte) value.length}, value);
+  private static void execute(DataOutputStream out, @Nullable String value) throws IOException {
+    if (value != null) {
+      byte[] bytes = value.getBytes(StandardCharsets.UTF_8);
+      send(out, 'D', new byte[] {0, 1, 0, 0, 0, (byte) bytes.length}, bytes);
     }
-    send(out, 'C', text(answer == null ? "SET" : "SHOW"));
+    send(out, 'C', text(value == null ? "SET" : "SHOW"));
   }
 
   private static void ready(DataOutputStream out) throws IOException {

@@ -14,7 +14,7 @@ import java.util.function.Consumer;
 import org.awaitility.Awaitility;
 
 /**
- * Two steps of which the second begins when the first has run and its transaction is still open.
+ * Runs two steps concurrently: the second begins while the transaction of the first is still open.
  */
 public final class Overlapping implements AutoCloseable {
 
@@ -25,31 +25,31 @@ public final class Overlapping implements AutoCloseable {
     this.world = world;
   }
 
-  /** Thrown to roll the first step back. */
+  /** Rolls back the first step. */
   private static final class RollBack extends RuntimeException {
     private static final long serialVersionUID = 1L;
   }
 
-  /** The first ends as soon as the second is over or waits for a lock. */
+  /** Ends the first transaction as soon as the second step is done or waits for a lock. */
   public void run(Consumer<Tx> first, boolean commits, Consumer<Tx> second)
       throws InterruptedException, ExecutionException {
-    Callable<Boolean> alone =
+    Callable<Boolean> secondInTransaction =
         () ->
             world.db.inTransaction(
                 tx -> {
                   second.accept(tx);
                   return true;
                 });
-    assertThat(run(first, commits, alone, true)).isTrue();
+    assertThat(run(first, commits, secondInTransaction, true)).isTrue();
   }
 
-  /** The first commits as soon as the second waits for a lock, which it must. */
+  /** Commits the first step as soon as the second waits for a lock; fails if it never does. */
   public <T> T runWaiting(Consumer<Tx> first, Callable<T> second)
       throws InterruptedException, ExecutionException {
     return run(first, true, second, false);
   }
 
-  /** Runs both, with an action while the second waits. */
+  /** Like {@link #runWaiting(Consumer, Callable)}, with an action while the second step waits. */
   public <T> T runWaiting(Consumer<Tx> first, Callable<T> second, Runnable meanwhile)
       throws InterruptedException, ExecutionException {
     return run(first, true, second, false, meanwhile);
@@ -78,7 +78,7 @@ public final class Overlapping implements AutoCloseable {
           .until(() -> (mayBeDone && begun.isDone()) || isBlocked());
       meanwhile.run();
     } finally {
-      mayEnd.countDown(); // also if it did not wait, or nothing would ever end
+      mayEnd.countDown(); // even if the second step never waited: the first would hang otherwise
     }
     held.get();
     return begun.get();

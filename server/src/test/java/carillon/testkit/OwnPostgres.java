@@ -15,7 +15,7 @@ import java.util.concurrent.Callable;
 import java.util.stream.Stream;
 import org.awaitility.Awaitility;
 
-/** A PostgreSQL for one test, which may stop it in the middle of everything. */
+/** A PostgreSQL server for one test, which may stop, freeze or kill it at any time. */
 public final class OwnPostgres implements AutoCloseable {
 
   /** Unpacked once for all tests. */
@@ -26,9 +26,9 @@ public final class OwnPostgres implements AutoCloseable {
 
   /** How a server is stopped. */
   public enum Stop {
-    /** Ends all sessions in order. */
+    /** Closes all sessions cleanly. */
     FAST("INT"),
-    /** As a crash would: the next start replays the log. */
+    /** Like a crash: the next start replays the log. */
     IMMEDIATE("QUIT");
 
     private final String signal;
@@ -48,7 +48,7 @@ public final class OwnPostgres implements AutoCloseable {
     this.server = server;
   }
 
-  /** A server whose files exist. */
+  /** Starts a server on an existing data directory. */
   static OwnPostgres startIn(Path directory) {
     return new OwnPostgres(directory, EmbeddedPostgres.start(directory, BINARIES));
   }
@@ -57,7 +57,7 @@ public final class OwnPostgres implements AutoCloseable {
     return new Db.Address(server.jdbcUrl(), server.user(), server.password());
   }
 
-  /** For tests that change the server itself. */
+  /** The address for tests that change settings of the server. */
   public Db.Address superuser() {
     try {
       String password = Files.readString(directory.resolve("postgres-superuser-password")).strip();
@@ -75,13 +75,13 @@ public final class OwnPostgres implements AutoCloseable {
     return Integer.parseInt(address().url().replaceAll(".*:(\\d+)/.*", "$1"));
   }
 
-  /** Returns when it is up again, on the same port. */
+  /** Restarts the server on the same port and returns when it is up. */
   public void restart(Stop stop) throws IOException, InterruptedException {
     stop(stop);
     start();
   }
 
-  /** Returns when it is down: until then its sessions still work. */
+  /** Returns when the server is down: until then its sessions still work. */
   public void stop(Stop stop) {
     long pid = postmaster();
     signal(stop.signal, List.of(pid));
@@ -92,7 +92,7 @@ public final class OwnPostgres implements AutoCloseable {
                 || ProcessHandle.of(pid).filter(ProcessHandle::isAlive).isEmpty());
   }
 
-  /** Starts it again on the same port as soon as it is down, and returns when it is up. */
+  /** Starts the server on the same port once the old one is down, and returns when it is up. */
   public void start() {
     await(server::revive);
   }
@@ -104,7 +104,7 @@ public final class OwnPostgres implements AutoCloseable {
         .until(condition);
   }
 
-  /** Suspends all its processes; connections stay open without responses. */
+  /** Suspends all processes of the server: connections stay open, but nothing responds. */
   public void freeze() {
     signal("STOP", processes());
   }
@@ -113,12 +113,12 @@ public final class OwnPostgres implements AutoCloseable {
     signal("CONT", processes());
   }
 
-  /** Takes the life of all its processes at once, as the loss of the machine would. */
+  /** Kills all processes of the server at once, like the loss of its machine. */
   public void kill9() {
     signal("KILL", processes());
   }
 
-  /** The processes whose title has the text, such as {@code walreceiver}. */
+  /** The processes whose title contains the text, such as {@code walreceiver}. */
   List<Long> processes(String title) {
     return processes().stream().filter(pid -> title(pid).contains(title)).toList();
   }

@@ -19,8 +19,8 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Assumptions;
 
 /**
- * The real PgBouncer in transaction mode, before a server of the tests. Where it is not installed,
- * its tests are not run, and say so; in CI they fail.
+ * A real PgBouncer in transaction mode, in front of a test server. Where PgBouncer is not
+ * installed, its tests are skipped with a message; in CI they fail.
  */
 public final class PgBouncer implements AutoCloseable {
 
@@ -43,15 +43,16 @@ public final class PgBouncer implements AutoCloseable {
   }
 
   /**
-   * Returns when it takes connections.
+   * Starts a pooler and returns when it accepts connections.
    *
    * @param server the server behind it
-   * @param sessions with the server, for each user and database
+   * @param sessions number of server connections for each user and database
    */
   public static PgBouncer start(Path directory, Db.Address server, int sessions) {
     Path program = PLACES.stream().filter(Files::isExecutable).findFirst().orElse(null);
     if (program == null) {
-      String message = "NOT RUN, no pgbouncer is installed: what works behind it is not tested";
+      String message =
+          "NOT RUN: pgbouncer is not installed, so connections through it are untested";
       System.err.println("\n*** " + message + " ***\n");
       if ("true".equals(System.getenv("CI"))) {
         throw new AssertionError(message);

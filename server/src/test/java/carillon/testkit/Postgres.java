@@ -15,9 +15,9 @@ import java.util.OptionalInt;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * A real PostgreSQL for the whole test run, and a separate database for each test class. The
- * product connects as a plain role, made as docs/operations.md says; only the tests themselves may
- * be the superuser.
+ * A real PostgreSQL for the whole test run, with a separate database for each test class. The
+ * product connects as an unprivileged role, created as in docs/operations.md; only the tests
+ * themselves may connect as the superuser.
  */
 public final class Postgres {
 
@@ -32,7 +32,7 @@ public final class Postgres {
   private static EmbeddedPostgres start() {
     try {
       Path directory = Files.createTempDirectory("carillon-test-postgres");
-      Runtime.getRuntime().addShutdownHook(new Thread(() -> throwAway(directory)));
+      Runtime.getRuntime().addShutdownHook(new Thread(() -> discard(directory)));
       EmbeddedPostgres server =
           EmbeddedPostgres.builder()
               .setDataDirectory(directory)
@@ -40,7 +40,7 @@ public final class Postgres {
               .setServerConfig("fsync", "on")
               .setServerConfig("full_page_writes", "on")
               .setServerConfig("synchronous_commit", "on")
-              // With a database for every test, its launcher would start ten workers a second.
+              // With hundreds of databases, the autovacuum launcher starts ten workers a second.
               .setServerConfig("autovacuum", "off")
               .setServerConfig("max_wal_size", "2GB")
               .setServerConfig("max_connections", "300")
@@ -62,9 +62,10 @@ public final class Postgres {
   }
 
   /**
-   * Without a last checkpoint, and nobody waits until the files of hundreds of databases are gone.
+   * Stops the server without a final checkpoint, and deletes its files in the background: waiting
+   * for the deletion of hundreds of databases would delay the end of the test run.
    */
-  private static void throwAway(Path directory) {
+  private static void discard(Path directory) {
     String stop = "kill -QUIT \"$(head -n 1 \"$0/postmaster.pid\")\"; rm -rf \"$0\"";
     try {
       new ProcessBuilder("sh", "-c", stop, directory.toString()).start();
@@ -87,7 +88,7 @@ public final class Postgres {
     return create("");
   }
 
-  // Copies of one template must be created one after the other.
+  // Synchronized: PostgreSQL cannot create two copies of one template at the same time.
   private static synchronized Db.Address create(String from) {
     String name = "test_" + COUNT.incrementAndGet();
     try (Connection connection = SERVER.getPostgresDatabase().getConnection();
@@ -99,12 +100,12 @@ public final class Postgres {
     return new Db.Address(url(SERVER, name), ROLE, ROLE);
   }
 
-  /** The same database as the superuser. */
+  /** The address of the database, for the superuser. */
   public static Db.Address asSuperuser(Db.Address address) {
     return new Db.Address(address.url(), SUPERUSER, SUPERUSER, address.pooler());
   }
 
-  /** A connection of the test. */
+  /** Opens a connection for the test itself. */
   public static Connection connect(Db.Address address) {
     try {
       return DriverManager.getConnection(address.url(), address.user(), address.password());

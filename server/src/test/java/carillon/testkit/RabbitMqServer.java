@@ -20,14 +20,14 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Assumptions;
 
 /**
- * The real RabbitMQ, one node on ports and data of its own; it can be killed and started again.
- * Where it is not installed, its tests are not run, and say so; in CI they fail.
+ * A real RabbitMQ node with its own ports and data; it can be killed and restarted. Where RabbitMQ
+ * is not installed, its tests are skipped with a message; in CI they fail.
  */
 public final class RabbitMqServer implements AutoCloseable {
 
   private static final Duration TIMEOUT = Duration.ofSeconds(60);
 
-  /** Before the path: Debian's scripts there change the user first. */
+  /** Searched before the PATH: Debian's scripts in the PATH switch to another user. */
   private static final List<Path> PLACES =
       Stream.concat(
               Stream.of("/usr/lib/rabbitmq/bin", "/opt/homebrew/sbin"),
@@ -40,7 +40,7 @@ public final class RabbitMqServer implements AutoCloseable {
   private final int port;
   private final int tlsPort;
   private final Map<String, String> environment;
-  private final Process names; // epmd, which would otherwise outlive everybody
+  private final Process names; // epmd; started by RabbitMQ itself, it would outlive the tests
   private @Nullable Process server;
 
   private RabbitMqServer(Path program, Path directory) throws IOException {
@@ -68,11 +68,11 @@ public final class RabbitMqServer implements AutoCloseable {
     this.names = run("names.out", "epmd");
   }
 
-  /** Returns when it takes connections. */
+  /** Starts a node and returns when it accepts connections. */
   public static RabbitMqServer start() {
     Path program = PLACES.stream().filter(Files::isExecutable).findFirst().orElse(null);
     if (program == null) {
-      String message = "NOT RUN, no rabbitmq-server is installed: publishing to it is not tested";
+      String message = "NOT RUN: rabbitmq-server is not installed, so publishing to it is untested";
       System.err.println("\n*** " + message + " ***\n");
       if ("true".equals(System.getenv("CI"))) {
         throw new AssertionError(message);
@@ -104,7 +104,7 @@ public final class RabbitMqServer implements AutoCloseable {
         .formatted(port, tlsPort, directory);
   }
 
-  /** Starts it on the same ports and data, after it was killed. */
+  /** Starts the node on the same ports and data, after a kill. */
   public void restart() {
     try {
       Process started = run("server.out", program.toString());
@@ -129,7 +129,7 @@ public final class RabbitMqServer implements AutoCloseable {
     return builder.start();
   }
 
-  /** Takes its life without a warning, and returns when it is gone. */
+  /** Kills the node with SIGKILL and returns when its processes have ended. */
   public void kill9() {
     Process running = server;
     if (running == null) {
@@ -142,12 +142,12 @@ public final class RabbitMqServer implements AutoCloseable {
     server = null;
   }
 
-  /** Flushes declarations to disk, which would otherwise take some seconds. */
+  /** Flushes declarations to disk at once; RabbitMQ itself takes some seconds for it. */
   public void settle() {
     control("eval", "[dets:sync(Table) || Table <- dets:all()].");
   }
 
-  /** Runs {@code rabbitmqctl} on it. */
+  /** Runs {@code rabbitmqctl} on the node. */
   public void control(String... arguments) {
     List<String> command = new ArrayList<>();
     command.add(program.resolveSibling("rabbitmqctl").toString());
@@ -174,17 +174,17 @@ public final class RabbitMqServer implements AutoCloseable {
     return "amqp://guest:guest@127.0.0.1:" + port;
   }
 
-  /** The value for {@code --rabbitmq} with TLS, by the name in its certificate. */
+  /** The value for {@code --rabbitmq} with TLS, with the host name of the certificate. */
   public String tlsUri() {
     return "amqps://guest:guest@localhost:" + tlsPort;
   }
 
-  /** The address that its certificate does not have. */
+  /** A TLS address that the certificate does not cover. */
   public String wrongTlsUri() {
     return "amqps://guest:guest@127.0.0.1:" + tlsPort;
   }
 
-  /** A store that trusts its certificate. */
+  /** A truststore with the certificate of the node. */
   public Path truststore() {
     return directory.resolve("localhost-trust.p12");
   }
@@ -219,7 +219,7 @@ public final class RabbitMqServer implements AutoCloseable {
         Files.deleteIfExists(path);
       }
     } catch (IOException | UncheckedIOException e) {
-      // Something in it was just ending; it is a temporary directory.
+      // A process was still exiting; the directory is temporary anyway.
     }
   }
 }

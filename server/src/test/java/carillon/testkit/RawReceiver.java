@@ -24,7 +24,7 @@ import javax.net.ServerSocketFactory;
 import javax.net.ssl.SSLContext;
 import org.jspecify.annotations.Nullable;
 
-/** An HTTP target that responds with exactly the bytes that a test gives it, valid or not. */
+/** An HTTP target that responds with exactly the bytes of the test, valid or not. */
 public final class RawReceiver implements AutoCloseable {
 
   private final ServerSocket listener;
@@ -34,7 +34,7 @@ public final class RawReceiver implements AutoCloseable {
   private final List<Socket> connections = new CopyOnWriteArrayList<>();
   private final AtomicLong bytesSent = new AtomicLong();
 
-  /** Handles a connection, which is closed afterwards. */
+  /** Handles a connection; the receiver closes it afterwards. */
   @FunctionalInterface
   public interface Behaviour {
     void serve(Wire wire) throws IOException;
@@ -43,7 +43,7 @@ public final class RawReceiver implements AutoCloseable {
   /**
    * A request as it arrived.
    *
-   * @param connection which of the receiver's connections it came over, from 0
+   * @param connection number of the receiver's connection, from 0
    * @param headers by lower-case name
    */
   public record Request(int connection, String line, Map<String, String> headers, String body) {
@@ -79,7 +79,7 @@ public final class RawReceiver implements AutoCloseable {
         behaviour);
   }
 
-  /** Sends the same response to every request, and keeps connections open. */
+  /** Starts a receiver that sends one response to every request and keeps connections open. */
   public static RawReceiver answering(String response) {
     return that(wire -> wire.answerAll(response));
   }
@@ -100,7 +100,7 @@ public final class RawReceiver implements AutoCloseable {
     return connections.size();
   }
 
-  /** The bytes written so far, some of which may still be in the kernel's buffers. */
+  /** The number of bytes written so far; some may still be in the kernel's buffers. */
   public long bytesSent() {
     return bytesSent.get();
   }
@@ -122,7 +122,7 @@ public final class RawReceiver implements AutoCloseable {
     try (socket) {
       behaviour.serve(new Wire(socket, number));
     } catch (IOException e) {
-      // The other side hung up, which is what many tests are about.
+      // The client closed the connection, as many tests expect.
     }
   }
 
@@ -192,7 +192,7 @@ public final class RawReceiver implements AutoCloseable {
       bytesSent.addAndGet(bytes.length);
     }
 
-    /** Repeats the bytes until the other side stops reading. */
+    /** Repeats the text until the client closes the connection. */
     public void sendForever(String text) throws IOException {
       byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
       while (true) {
@@ -207,14 +207,14 @@ public final class RawReceiver implements AutoCloseable {
       }
     }
 
-    /** Returns when the other side has hung up. */
+    /** Returns when the client has closed the connection. */
     public void awaitHangUp() throws IOException {
       while (in.read() >= 0) {
         // Ignores the bytes.
       }
     }
 
-    /** Sends bytes now and then until the other side hangs up. */
+    /** Sends one byte per interval until the client closes the connection. */
     public void trickle(String text, int everyMillis) throws IOException {
       socket.setSoTimeout(everyMillis);
       for (int i = 0; i < text.length(); i++) {
@@ -224,12 +224,12 @@ public final class RawReceiver implements AutoCloseable {
             return;
           }
         } catch (SocketTimeoutException e) {
-          // Time for the next one.
+          // Time for the next byte.
         }
       }
     }
 
-    /** Does not even read. */
+    /** Holds the connection open without reading. */
     public void ignore() throws IOException {
       try {
         new CountDownLatch(1).await();
@@ -238,7 +238,7 @@ public final class RawReceiver implements AutoCloseable {
       }
     }
 
-    /** Ends the connection without a farewell. */
+    /** Closes the connection with a TCP reset. */
     public void reset() throws IOException {
       socket.setSoLinger(true, 0);
       socket.close();

@@ -24,7 +24,7 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** A well-behaved HTTP target, quick enough for load, that remembers every delivery. */
+/** A well-behaved HTTP target, fast enough for load tests, that records every delivery. */
 public final class Receiver implements AutoCloseable {
 
   private final ServerSocket listener;
@@ -42,7 +42,7 @@ public final class Receiver implements AutoCloseable {
   /**
    * One delivery as it arrived.
    *
-   * @param at when its first byte was read
+   * @param at when the first byte was read
    */
   public record Delivery(
       String path,
@@ -63,7 +63,7 @@ public final class Receiver implements AutoCloseable {
     Thread.ofVirtual().start(this::accept);
   }
 
-  /** Responds with 200 by default. */
+  /** Starts a receiver that responds with 200. */
   public static Receiver start() {
     return new Receiver();
   }
@@ -72,7 +72,7 @@ public final class Receiver implements AutoCloseable {
     this.behaviour = behaviour;
   }
 
-  /** Delays every response until the latch is open. */
+  /** Delays every response until the returned latch is counted down. */
   public CountDownLatch holding() {
     CountDownLatch latch = new CountDownLatch(1);
     answering(
@@ -87,7 +87,7 @@ public final class Receiver implements AutoCloseable {
     return "http://127.0.0.1:" + listener.getLocalPort() + path;
   }
 
-  /** In the order of their arrival. */
+  /** All deliveries, in the order of arrival. */
   public Collection<Delivery> deliveries() {
     return List.copyOf(deliveries);
   }
@@ -96,7 +96,7 @@ public final class Receiver implements AutoCloseable {
     return count.get();
   }
 
-  /** The deliveries of each task, in the order of their arrival. */
+  /** The deliveries by task, in the order of arrival. */
   public Map<String, List<Delivery>> byTask() {
     Map<String, List<Delivery>> byTask = new HashMap<>();
     deliveries.forEach(
@@ -122,14 +122,14 @@ public final class Receiver implements AutoCloseable {
       InputStream in = new BufferedInputStream(socket.getInputStream());
       OutputStream out = socket.getOutputStream();
       while (true) {
-        Delivery delivery = read(in); // first: the behaviour may be another one by then
+        Delivery delivery = read(in); // before the test may change the behaviour
         int status = behaviour.answer(delivery);
         out.write(
-            ("HTTP/1.1 " + status + " Said\r\nContent-Length: 0\r\n\r\n")
+            ("HTTP/1.1 " + status + " Status\r\nContent-Length: 0\r\n\r\n")
                 .getBytes(StandardCharsets.US_ASCII));
       }
     } catch (IOException e) {
-      // The other side hung up.
+      // The client closed the connection.
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     } finally {

@@ -3,7 +3,7 @@ package carillon.testkit;
 import carillon.model.TaskId;
 import carillon.store.schedules.Backfills;
 
-/** Schedules in a world, written beside the program, and what became of their nominal times. */
+/** Inserts schedules and fires with SQL, and reads the fires of a schedule. */
 public final class Scheduled {
 
   private final World world;
@@ -12,7 +12,7 @@ public final class Scheduled {
     this.world = world;
   }
 
-  /** A schedule that fires at a fixed interval from 2025 on, and will not be planned. */
+  /** Inserts a schedule with a fixed interval from 2025 on; the planner never plans it. */
   public long every(String name, int seconds) {
     return add(name, "NULL", String.valueOf(seconds * 1_000L), "UTC");
   }
@@ -36,15 +36,15 @@ public final class Scheduled {
                 .formatted(name, cron, millis, zone)));
   }
 
-  /** Asks for a backfill, as the API does. */
-  public Backfills.Result backfill(String schedule, Backfills.Request asked) {
-    return switch (world.store.backfills().check(World.TENANT, schedule, asked)) {
+  /** Requests a backfill through the calls that the API makes. */
+  public Backfills.Result backfill(String schedule, Backfills.Request request) {
+    return switch (world.store.backfills().check(World.TENANT, schedule, request)) {
       case Backfills.Check.Refused(var why) -> why;
       case Backfills.Check.Valid(var found) ->
           world
               .store
               .backfills()
-              .count(found, asked)
+              .count(found, request)
               .map(
                   range ->
                       world.db.inTransaction(tx -> world.store.backfills().start(tx, range, "me")))
@@ -62,7 +62,11 @@ public final class Scheduled {
             .formatted(schedule, at, at, reason));
   }
 
-  /** Records a task that somebody else made for a nominal time, as clocks in this zone show it. */
+  /**
+   * Records a task for a nominal time, as if another process had created it.
+   *
+   * @param zone time zone of the schedule, for the local time of the fire
+   */
   public TaskId made(long schedule, String at, String zone) {
     TaskId task = world.discard();
     world.sql(
@@ -74,7 +78,7 @@ public final class Scheduled {
     return task;
   }
 
-  /** The fires of a schedule in order: when, of which kind, and what became of each. */
+  /** The fires of a schedule in order, each as time, kind and result. */
   public String fires(long schedule) {
     return world.value(
         """
@@ -87,7 +91,7 @@ public final class Scheduled {
             .formatted(schedule));
   }
 
-  /** How many nominal times have not exactly one task of their own. */
+  /** The number of nominal times that do not have exactly one task of their own. */
   public String wrong(long schedule) {
     return world.value(
         """

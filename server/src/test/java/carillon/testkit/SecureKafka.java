@@ -20,14 +20,14 @@ import org.apache.kafka.common.resource.PatternType;
 import org.apache.kafka.common.resource.ResourcePattern;
 import org.apache.kafka.common.resource.ResourceType;
 
-/** Settings for a listener of a {@link KafkaBroker} with TLS and password. */
+/** Settings for a {@link KafkaBroker} listener with TLS and a password. */
 public record SecureKafka(Path directory, int port) {
 
   private static final String LOGIN =
       "org.apache.kafka.common.security.plain.PlainLoginModule required username=\"%s\""
           + " password=\"s3cret\"%s;";
 
-  /** Makes a certificate, and files for both sides. */
+  /** Creates a certificate, and settings files for broker and client. */
   public static SecureKafka in(Path directory) {
     SecureKafka secure = new SecureKafka(directory, KafkaBroker.freePort());
     TestCertificates.selfSigned(directory, "localhost");
@@ -63,7 +63,7 @@ public record SecureKafka(Path directory, int port) {
     }
   }
 
-  /** The file to give after the at sign. */
+  /** The client's settings file, for {@code --kafka @FILE}. */
   public Path clientSettings() {
     return directory.resolve("client.properties");
   }
@@ -83,7 +83,7 @@ public record SecureKafka(Path directory, int port) {
         "allow.everyone.if.no.acl.found", "true");
   }
 
-  /** Denies all users to write to this topic from now on. */
+  /** Denies the client's user all writes to this topic. */
   public void forbid(KafkaBroker broker, String topic) {
     try (Admin admin = broker.admin()) {
       admin

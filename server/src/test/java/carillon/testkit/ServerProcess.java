@@ -16,14 +16,15 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * The program as people run it: a process of its own, for what only its death, its silence or its
- * memory shows. Made by {@link Servers}, which ends it.
+ * A Carillon server in its own process, for tests of crashes, pauses and memory use. {@link
+ * Servers} starts and ends it.
  */
 public final class ServerProcess {
 
   /**
-   * As the {@code carillon} script gives them, but for the last: a short life is over before a
-   * better compiler pays. Give the property to measure without it.
+   * The JVM flags of the {@code carillon} script, plus {@code TieredStopAtLevel=1}: a short-lived
+   * server ends before the optimizing compiler pays off. For measurements, set the property to
+   * flags without it.
    */
   private static final List<String> FLAGS =
       List.of(
@@ -34,8 +35,8 @@ public final class ServerProcess {
 
   private static final Pattern DASHBOARD =
       Pattern.compile("(?:Dashboard|Address)\\s+(http\\S+?)/?\\s");
-  private static final Duration START_PATIENCE = Duration.ofSeconds(60);
-  private static final Duration STOP_PATIENCE = Duration.ofSeconds(40);
+  private static final Duration START_TIMEOUT = Duration.ofSeconds(60);
+  private static final Duration STOP_TIMEOUT = Duration.ofSeconds(40);
 
   private final Process process;
   private final Path dataDir;
@@ -53,8 +54,7 @@ public final class ServerProcess {
       Pattern.compile("server \\]; then\\s+flags=\"(.+)\"");
 
   /**
-   * The memory that the {@code carillon} script gives to a server, and what it says about running
-   * out of it.
+   * The JVM flags that the {@code carillon} script passes to a server, including those for memory.
    */
   static List<String> shippedFlags() {
     Path script = Path.of("../carillon").toAbsolutePath().normalize();
@@ -67,7 +67,7 @@ public final class ServerProcess {
     return all;
   }
 
-  /** Starts {@code carillon server}; returns before it is ready, if it ever will be. */
+  /** Starts {@code carillon server} without waiting until it is ready. */
   static ServerProcess launch(Path dataDir, List<String> arguments) {
     return launch(FLAGS, dataDir, arguments);
   }
@@ -99,14 +99,14 @@ public final class ServerProcess {
     }
   }
 
-  /** Returns when it has printed its URL. */
+  /** Returns when the server has printed its URL; fails if it exits first. */
   public ServerProcess awaitReady() {
     await("a server that is ready")
-        .atMost(START_PATIENCE)
+        .atMost(START_TIMEOUT)
         .pollInterval(Duration.ofMillis(10))
         .until(() -> dashboard().find() || !process.isAlive());
     if (!dashboard().find()) {
-      throw new AssertionError("ended with " + process.exitValue() + ": " + errors());
+      throw new AssertionError("exited with " + process.exitValue() + ": " + errors());
     }
     return this;
   }
@@ -139,12 +139,12 @@ public final class ServerProcess {
     return read(output);
   }
 
-  /** Its stderr, including the log. */
+  /** The standard error of the server, including its log. */
   public String errors() {
     return read(errors);
   }
 
-  /** Whether it has printed its URL. */
+  /** Whether the server has printed its URL. */
   public boolean isReady() {
     return dashboard().find();
   }
@@ -153,7 +153,7 @@ public final class ServerProcess {
     return process.isAlive();
   }
 
-  /** Takes its life without a warning, and returns when it is gone. */
+  /** Kills the server with SIGKILL and returns when its process has ended. */
   public void kill9() {
     process.destroyForcibly();
     awaitExit();
@@ -164,16 +164,16 @@ public final class ServerProcess {
     process.destroy();
   }
 
-  /** Sends SIGTERM, waits for the end and returns the exit status. */
+  /** Sends SIGTERM, waits for the process to end and returns its exit status. */
   public int stop() {
     terminate();
     return awaitExit();
   }
 
-  /** Its exit status, once it has ended. */
+  /** Waits for the process to end and returns its exit status. */
   public int awaitExit() {
     try {
-      if (!process.waitFor(STOP_PATIENCE.toSeconds(), TimeUnit.SECONDS)) {
+      if (!process.waitFor(STOP_TIMEOUT.toSeconds(), TimeUnit.SECONDS)) {
         throw new AssertionError("still running: " + errors());
       }
       return process.exitValue();
@@ -183,7 +183,7 @@ public final class ServerProcess {
     }
   }
 
-  /** Stops the clock of every thread in it, as a long pause of the machine would. */
+  /** Suspends all threads of the server, like a long pause of its machine. */
   public void suspend() {
     signal("STOP");
   }
@@ -202,12 +202,12 @@ public final class ServerProcess {
     }
   }
 
-  /** The memory that it has now, as the system counts it. */
+  /** The resident memory of the process. */
   public long residentBytes() {
     return status("VmRSS:") * 1024;
   }
 
-  /** Platform threads. */
+  /** The number of platform threads. */
   public int threads() {
     return Math.toIntExact(status("Threads:"));
   }
@@ -220,7 +220,7 @@ public final class ServerProcess {
         .sum();
   }
 
-  /** The value of a metric that has no labels. */
+  /** The value of a metric without labels. */
   public double metric(String name) {
     try (Carillon carillon = connect()) {
       return carillon
@@ -232,14 +232,14 @@ public final class ServerProcess {
     }
   }
 
-  /** Kills it, together with its embedded database. */
+  /** Kills the server and its embedded database. */
   void end() {
     process.destroyForcibly();
     awaitExit();
     Path postmaster = dataDir.resolve("postgres/postmaster.pid");
     if (Files.exists(postmaster)) {
       long pid = Long.parseLong(read(postmaster).lines().findFirst().orElseThrow().strip());
-      OwnPostgres.signal("QUIT", List.of(pid)); // killed, it would leave shared memory behind
+      OwnPostgres.signal("QUIT", List.of(pid)); // SIGKILL would leave shared memory behind
       await("the end of the database")
           .pollInterval(Duration.ofMillis(10))
           .until(() -> !Files.exists(postmaster) || ProcessHandle.of(pid).isEmpty());

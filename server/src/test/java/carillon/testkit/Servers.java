@@ -15,8 +15,8 @@ import org.junit.jupiter.api.extension.BeforeAllCallback;
 import org.junit.jupiter.api.extension.ExtensionContext;
 
 /**
- * The server processes of one test, or of one test class if registered in a static field. All are
- * gone when it ends, however it ends; if a test failed, what they wrote to stderr is shown.
+ * Starts the server processes of one test, or of one test class if registered in a static field,
+ * and ends them afterwards. If a test fails, their standard error is printed.
  */
 public final class Servers implements BeforeAllCallback, AfterEachCallback, AfterAllCallback {
 
@@ -24,7 +24,7 @@ public final class Servers implements BeforeAllCallback, AfterEachCallback, Afte
   private final List<Path> directories = new ArrayList<>();
   private boolean ofClass;
 
-  /** A data directory that does not exist yet, on a disk of the machine. */
+  /** A path for a data directory, which does not exist yet. */
   public Path newDataDir() {
     try {
       Path directory = Files.createTempDirectory("carillon-e2e");
@@ -36,14 +36,14 @@ public final class Servers implements BeforeAllCallback, AfterEachCallback, Afte
   }
 
   /**
-   * A node on a database that outlives it; it may deliver to loopback addresses unless told
-   * otherwise.
+   * Starts a node on an external database. It may deliver to loopback addresses unless the
+   * arguments have {@code --allow-targets}.
    */
   public ServerProcess startOn(Db.Address database, String... arguments) {
     return launchOn(database, arguments).awaitReady();
   }
 
-  /** Starts a node without waiting for it. */
+  /** Starts a node on an external database without waiting until it is ready. */
   public ServerProcess launchOn(Db.Address database, String... arguments) {
     List<String> all = new ArrayList<>(List.of("--database-url", url(database)));
     all.addAll(List.of(arguments));
@@ -53,19 +53,19 @@ public final class Servers implements BeforeAllCallback, AfterEachCallback, Afte
     return launch(newDataDir(), all.toArray(String[]::new));
   }
 
-  /** A node on the database that is embedded in the directory, unless the arguments name one. */
+  /** Starts a node on its embedded database, unless the arguments name another. */
   public ServerProcess start(Path dataDir, String... arguments) {
     return launch(dataDir, arguments).awaitReady();
   }
 
-  /** A node of which it is not known whether it will run. */
+  /** Starts a node without waiting until it is ready. */
   public ServerProcess launch(Path dataDir, String... arguments) {
     ServerProcess server = ServerProcess.launch(dataDir, List.of(arguments));
     servers.add(server);
     return server;
   }
 
-  /** A node with the default memory settings. */
+  /** Starts a node with the JVM flags that the {@code carillon} script passes. */
   public ServerProcess startAsShipped(Db.Address database, String... arguments) {
     List<String> all = new ArrayList<>(List.of("--database-url", url(database)));
     all.addAll(List.of(arguments));
@@ -117,7 +117,7 @@ public final class Servers implements BeforeAllCallback, AfterEachCallback, Afte
         Files.deleteIfExists(path);
       }
     } catch (IOException | UncheckedIOException e) {
-      // Something in it was just ending; it is a temporary directory.
+      // A process was still exiting; the directory is temporary anyway.
     }
   }
 }

@@ -8,7 +8,7 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import org.jspecify.annotations.Nullable;
 
-/** A user of the SQL API, with a session and transactions of its own. */
+/** A user of the SQL API, with its own session. */
 public final class SqlUser implements AutoCloseable {
 
   private final Connection connection;
@@ -17,7 +17,7 @@ public final class SqlUser implements AutoCloseable {
     this.connection = connection;
   }
 
-  /** The owner of the schema. */
+  /** Connects as the owner of the schema. */
   public static SqlUser owner(Db.Address address) throws SQLException {
     return as(address.user(), address);
   }
@@ -26,7 +26,7 @@ public final class SqlUser implements AutoCloseable {
     return new SqlUser(DriverManager.getConnection(address.url(), role, "any"));
   }
 
-  /** From now on nothing is committed before {@link #commit}. */
+  /** Turns off autocommit: later statements need a {@link #commit}. */
   public SqlUser begin() throws SQLException {
     connection.setAutoCommit(false);
     return this;
@@ -43,7 +43,7 @@ public final class SqlUser implements AutoCloseable {
     }
   }
 
-  /** The one value of a query. */
+  /** The first value of the first row. */
   public @Nullable String value(String query) throws SQLException {
     try (Statement s = connection.createStatement();
         ResultSet row = s.executeQuery(query)) {
@@ -52,7 +52,11 @@ public final class SqlUser implements AutoCloseable {
     }
   }
 
-  /** Enqueues; the arguments are SQL, such as {@code 'mail', key => 'k'}. */
+  /**
+   * Enqueues a task and returns its id.
+   *
+   * @param arguments as SQL, such as {@code 'mail', key => 'k'}
+   */
   public String enqueue(String arguments) throws SQLException {
     return String.valueOf(value("SELECT carillon.enqueue(" + arguments + ")"));
   }

@@ -20,8 +20,8 @@ import java.util.Set;
 import java.util.stream.Stream;
 
 /**
- * A second PostgreSQL that follows an {@link OwnPostgres} by streaming, until it is promoted. A
- * copy of the running primary's files: the binaries that we have come without pg_basebackup.
+ * A streaming standby of an {@link OwnPostgres}, which can be promoted. It starts from a copy of
+ * the running primary's files: the embedded binaries do not include pg_basebackup.
  */
 public final class Standby implements AutoCloseable {
 
@@ -32,7 +32,7 @@ public final class Standby implements AutoCloseable {
   private final OwnPostgres primary;
   private final OwnPostgres server;
 
-  /** Whether the primary waits for it with every commit. */
+  /** Whether every commit of the primary waits for the standby. */
   public enum Mode {
     SYNCHRONOUS,
     ASYNCHRONOUS
@@ -43,7 +43,7 @@ public final class Standby implements AutoCloseable {
     this.server = server;
   }
 
-  /** Returns when it has everything that the primary has, and follows. */
+  /** Starts a standby and returns when it has caught up and streams. */
   public static Standby of(OwnPostgres primary, Path directory, Mode mode) {
     Path files = directory.resolve("postgres");
     try (Connection backup = Postgres.connect(primary.superuser());
@@ -86,7 +86,7 @@ public final class Standby implements AutoCloseable {
     Files.setPosixFilePermissions(files, PosixFilePermissions.fromString("rwx------"));
   }
 
-  /** Files may change meanwhile: the streamed WAL repairs the copy. */
+  /** Copies files that may change meanwhile; the streamed WAL repairs the copy. */
   private static void copy(Path from, Path to) throws IOException {
     try (Stream<Path> paths = Files.walk(from)) {
       for (Path path : (Iterable<Path>) paths::iterator) {
@@ -104,7 +104,7 @@ public final class Standby implements AutoCloseable {
     try {
       Files.copy(path, copy, StandardCopyOption.COPY_ATTRIBUTES);
     } catch (NoSuchFileException e) {
-      // It was just removed.
+      // The file was removed meanwhile.
     }
   }
 
@@ -118,7 +118,7 @@ public final class Standby implements AutoCloseable {
     }
   }
 
-  /** Both servers in one URL, the primary first. */
+  /** An address with both servers in one URL, the primary first. */
   public Db.Address bothHosts() {
     Db.Address address = primary.address();
     return new Db.Address(
@@ -131,17 +131,17 @@ public final class Standby implements AutoCloseable {
     return server.address();
   }
 
-  /** Freezes the process that receives the log: from now on the standby falls behind. */
+  /** Freezes the process that receives the WAL, so that the standby falls behind. */
   public void stopReceiving() {
     OwnPostgres.signal("STOP", receivers());
   }
 
-  /** Lets it receive again. */
+  /** Ends {@link #stopReceiving}. */
   public void goOnReceiving() {
     OwnPostgres.signal("CONT", receivers());
   }
 
-  /** Stops the replication for good: further commits are on the primary only. */
+  /** Stops the replication permanently: later commits are on the primary only. */
   public void cutOff() {
     try (Connection connection = Postgres.connect(server.superuser());
         Statement statement = connection.createStatement()) {
@@ -156,12 +156,15 @@ public final class Standby implements AutoCloseable {
   private List<Long> receivers() {
     List<Long> receivers = server.processes("walreceiver");
     if (receivers.isEmpty()) {
-      throw new IllegalStateException("it receives nothing");
+      throw new IllegalStateException("the standby has no walreceiver");
     }
     return receivers;
   }
 
-  /** Returns when it takes writes. Not while its receiving is frozen, which it waits for. */
+  /**
+   * Returns when the standby accepts writes. Fails after {@link #stopReceiving}: a promotion waits
+   * for the process that receives the WAL.
+   */
   public void promote() {
     try (Connection connection = Postgres.connect(server.superuser());
         Statement statement = connection.createStatement();
@@ -177,7 +180,7 @@ public final class Standby implements AutoCloseable {
 
   @Override
   public void close() {
-    server.thaw(); // a suspended process does not end
+    server.thaw(); // a suspended process cannot exit
     server.close();
   }
 }

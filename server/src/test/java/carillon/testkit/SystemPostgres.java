@@ -23,9 +23,9 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Assumptions;
 
 /**
- * The PostgreSQL that the system's packages install, the oldest that Carillon supports if there are
- * several, with {@code pg_dump} beside it. Where none is installed, its tests are not run, and say
- * so; in CI they fail.
+ * The PostgreSQL from the system's packages, with its {@code pg_dump}: the oldest supported version
+ * that is installed. Where none is installed, its tests are skipped with a message; in CI they
+ * fail.
  */
 public final class SystemPostgres implements AutoCloseable {
 
@@ -46,7 +46,7 @@ public final class SystemPostgres implements AutoCloseable {
     this.port = port;
   }
 
-  /** Returns when it takes connections. */
+  /** Creates and starts a server, and returns when it accepts connections. */
   public static SystemPostgres start(Path directory) {
     try {
       Path programs = programs();
@@ -105,7 +105,7 @@ public final class SystemPostgres implements AutoCloseable {
     return Integer.parseInt(path.getFileName().toString());
   }
 
-  /** Its major version. */
+  /** The major version of the server. */
   public int version() {
     return version(programs.resolve("..").normalize());
   }
@@ -127,7 +127,7 @@ public final class SystemPostgres implements AutoCloseable {
     return new Db.Address("jdbc:postgresql://127.0.0.1:" + port + "/" + database, role, "any");
   }
 
-  /** Runs one of its programs, which must succeed, and returns its output. */
+  /** Runs one of the server's programs and returns its output; fails if the program fails. */
   public String run(String name, String... arguments) {
     List<String> command = new ArrayList<>(user.prefix());
     command.add(programs.resolve(name).toString());
@@ -138,15 +138,16 @@ public final class SystemPostgres implements AutoCloseable {
           new ProcessBuilder(command)
               .directory(cluster.toFile())
               .redirectErrorStream(true)
-              .redirectOutput(output.toFile()) // a file: pg_ctl leaves the server with its end
+              .redirectOutput(
+                  output.toFile()) // no pipe: the server that pg_ctl starts would hold it open
               .start();
       await(name).atMost(TIMEOUT).until(() -> !process.isAlive());
-      String said = Files.readString(output, StandardCharsets.UTF_8);
+      String text = Files.readString(output, StandardCharsets.UTF_8);
       Files.delete(output);
       if (process.exitValue() != 0) {
-        throw new AssertionError(name + " ended with " + process.exitValue() + ": " + said);
+        throw new AssertionError(name + " exited with " + process.exitValue() + ": " + text);
       }
-      return said;
+      return text;
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }

@@ -18,17 +18,17 @@ import javax.net.ssl.KeyManagerFactory;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.TrustManagerFactory;
 
-/** Creates TLS settings for a receiver with its own certificate, and for clients that trust it. */
+/** Creates self-signed certificates for test servers, and truststores for their clients. */
 public final class TestCertificates {
 
   public static final String PASSWORD = "changeit";
 
   private TestCertificates() {}
 
-  /** Serves with, and trusts, a fresh certificate for the given host. */
+  /** A TLS context with a new certificate for the given host, which it also trusts. */
   public static SSLContext selfSigned(Path directory, String host) {
     Path file = directory.resolve(host + ".p12");
-    makeKey(file, host);
+    createKey(file, host);
     try (InputStream in = Files.newInputStream(file)) {
       KeyStore store = KeyStore.getInstance("PKCS12");
       store.load(in, PASSWORD.toCharArray());
@@ -50,12 +50,12 @@ public final class TestCertificates {
   }
 
   /**
-   * Writes a fresh certificate for the given host for a program that reads PEM: {@code
-   * HOST-cert.pem}, {@code HOST-key.pem}, and for Java {@code HOST-trust.p12}, which trusts it.
+   * Writes a new certificate for the given host as PEM ({@code HOST-cert.pem}, {@code
+   * HOST-key.pem}), and a truststore with it for Java ({@code HOST-trust.p12}).
    */
   public static void pemFor(Path directory, String host) throws IOException {
     Path file = directory.resolve(host + ".p12");
-    makeKey(file, host);
+    createKey(file, host);
     try (InputStream in = Files.newInputStream(file)) {
       KeyStore store = KeyStore.getInstance("PKCS12");
       store.load(in, PASSWORD.toCharArray());
@@ -80,7 +80,7 @@ public final class TestCertificates {
         file, "-----BEGIN %1$s-----\n%2$s\n-----END %1$s-----\n".formatted(kind, text));
   }
 
-  private static void makeKey(Path file, String host) {
+  private static void createKey(Path file, String host) {
     List<String> command = new ArrayList<>();
     command.add(Path.of(System.getProperty("java.home"), "bin", "keytool").toString());
     command.addAll(List.of("-genkeypair", "-alias", "it", "-keyalg", "EC", "-storetype", "PKCS12"));
@@ -88,9 +88,9 @@ public final class TestCertificates {
     command.addAll(List.of("-dname", "CN=" + host, "-ext", "SAN=dns:" + host));
     try {
       Process keytool = new ProcessBuilder(command).redirectErrorStream(true).start();
-      String said = new String(keytool.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+      String output = new String(keytool.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
       if (keytool.waitFor() != 0) {
-        throw new IllegalStateException("keytool: " + said);
+        throw new IllegalStateException("keytool: " + output);
       }
     } catch (IOException e) {
       throw new UncheckedIOException(e);

@@ -6,7 +6,7 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.stream.Collectors;
 
-/** A schedule that is inserted with SQL: every column has a simple value. */
+/** A schedule to be inserted with SQL, with a simple default for every column. */
 public final class TestSchedule {
 
   private final Map<String, String> columns = new LinkedHashMap<>();
@@ -40,7 +40,7 @@ public final class TestSchedule {
     return this;
   }
 
-  /** Created at this time: earlier times do not fire. */
+  /** Sets the time of creation; earlier nominal times do not fire. */
   public TestSchedule madeAt(Instant now) {
     for (String column : new String[] {"created_at", "updated_at", "cursor", "plan_at"}) {
       with(column, now);
@@ -49,7 +49,7 @@ public final class TestSchedule {
     return this;
   }
 
-  /** The statement that writes it. */
+  /** The statement that inserts the schedule. */
   public String sql() {
     String names = String.join(", ", columns.keySet());
     String values = columns.values().stream().collect(Collectors.joining(", "));

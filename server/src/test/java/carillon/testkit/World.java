@@ -47,7 +47,7 @@ public final class World implements AutoCloseable {
   public final Memory memory;
   public final Store store;
 
-  // The parts that most tests use:
+  // Parts of the store and memory that most tests use:
   public final Catalog catalog;
   public final Partitions partitions;
   public final Agenda agenda;
@@ -55,14 +55,14 @@ public final class World implements AutoCloseable {
   public final Counters counters;
   public final Tasks tasks;
 
-  private final Connection beside;
+  private final Connection sqlConnection;
 
-  private World(Db.Address address, @Nullable AlertRule usualAlert) {
+  private World(Db.Address address, @Nullable AlertRule defaultAlert) {
     this.address = address;
-    this.beside = Postgres.connect(address);
+    this.sqlConnection = Postgres.connect(address);
     this.db = Db.open(address, "test", 24);
     this.catalogDb = Db.open(address, "catalog", 2);
-    var settings = new Memory.Settings(usualAlert, Duration.ofDays(30));
+    var settings = new Memory.Settings(defaultAlert, Duration.ofDays(30));
     this.memory = Memory.load(catalogDb, db, clock, settings, signals);
     clock.measure(db);
     this.store = Store.on(db, memory);
@@ -74,7 +74,7 @@ public final class World implements AutoCloseable {
     this.tasks = store.tasks();
   }
 
-  /** The store of this process on another handle, or with other settings. */
+  /** A second store of this process, on another handle or with other settings. */
   public Store storeOn(Db handle, Memory.Settings settings) {
     Memory memory =
         new Memory(
@@ -84,22 +84,22 @@ public final class World implements AutoCloseable {
     return store;
   }
 
-  /** On a new database. */
+  /** A world on a new database. */
   public static World create() {
     return new World(Postgres.freshDatabase(), null);
   }
 
-  /** On a new database, with an alert rule for the installation. */
-  public static World alerting(AlertRule usualAlert) {
-    return new World(Postgres.freshDatabase(), usualAlert);
+  /** A world on a new database, with an alert rule for the whole installation. */
+  public static World alerting(AlertRule defaultAlert) {
+    return new World(Postgres.freshDatabase(), defaultAlert);
   }
 
-  /** On a database that exists. */
+  /** A world on an existing database. */
   public static World on(Db.Address address) {
     return new World(address, null);
   }
 
-  /** Another process on the same database. */
+  /** The store of another process on the same database. */
   public World beside() {
     return new World(address, null);
   }
@@ -109,7 +109,7 @@ public final class World implements AutoCloseable {
     db.close();
     catalogDb.close();
     try {
-      beside.close();
+      sqlConnection.close();
     } catch (SQLException e) {
       throw new IllegalStateException(e);
     }
@@ -141,7 +141,7 @@ public final class World implements AutoCloseable {
     return find(id).state();
   }
 
-  /** Creates a node with a lease of a minute. */
+  /** Creates a node with a lease of one minute. */
   public String node(String id) {
     store.nodes().join(id, id, List.of("engine"), "test", Duration.ofMinutes(1));
     return id;
@@ -153,7 +153,7 @@ public final class World implements AutoCloseable {
     return claimKnown(node, max);
   }
 
-  /** Claims due tasks from the lanes that this process knows already. */
+  /** Claims due tasks from the lanes that this process already knows. */
   public List<ClaimedTask> claimKnown(String node, int max) {
     List<ClaimedTask> claimed = new ArrayList<>();
     for (Partition partition : partitions.open(clock.instant())) {
@@ -174,7 +174,7 @@ public final class World implements AutoCloseable {
     return claimed;
   }
 
-  /** Claims the one task that is due, waiting for the spread of its ready time if need be. */
+  /** Claims one task; waits up to 5 s because ready times are spread. */
   public ClaimedTask claimOne(String node) {
     for (Instant end = Instant.now().plusSeconds(5);
         Instant.now().isBefore(end);
@@ -187,7 +187,7 @@ public final class World implements AutoCloseable {
     throw new AssertionError("nothing to claim");
   }
 
-  /** Adds the head of every lane to the agenda. */
+  /** Adds the earliest due time of every lane to the agenda. */
   public void sweep() {
     memory.sweep().sweep(clock.instant());
   }
@@ -198,7 +198,7 @@ public final class World implements AutoCloseable {
 
   /** Runs a statement on a separate connection. */
   public synchronized int sql(String statement) {
-    try (Statement s = beside.createStatement()) {
+    try (Statement s = sqlConnection.createStatement()) {
       return s.execute(statement) ? 0 : s.getUpdateCount();
     } catch (SQLException e) {
       throw new IllegalStateException(e);
@@ -223,9 +223,9 @@ public final class World implements AutoCloseable {
             + address.user());
   }
 
-  /** The one value of a query. */
+  /** The first value of the first row. */
   public synchronized String value(String query) {
-    try (Statement s = beside.createStatement();
+    try (Statement s = sqlConnection.createStatement();
         ResultSet row = s.executeQuery(query)) {
       row.next();
       return String.valueOf(row.getString(1));

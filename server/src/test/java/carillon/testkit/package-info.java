@@ -1,4 +1,4 @@
-/** Shared by tests: a real PostgreSQL, a store on it, receivers and brokers. */
+/** Fixtures of the tests: a real PostgreSQL, a store on it, receivers and brokers. */
 @NullMarked
 package carillon.testkit;
 
