@@ -18,13 +18,13 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import tools.jackson.databind.JsonNode;
 
-/** Lets tasks die in heaps and listens where the operators do. */
+/** Causes groups of dead letters and receives the alerts. */
 class AlertTest {
 
   @RegisterExtension final Servers servers = new Servers();
 
   @Test
-  void the_operators_and_a_tenant_with_a_rule_of_its_own_hear_of_each_kind_once() {
+  void each_growing_group_of_dead_letters_causes_one_alert_to_the_target_of_its_rule() {
     Db.Address address = Postgres.freshDatabase();
     Database database = new Database(address);
     try (Receiver receiver = Receiver.start()) {
@@ -58,10 +58,10 @@ class AlertTest {
           .extracting(Receiver.Delivery::path)
           .containsExactlyInAnyOrder("/hooks/operators", "/hooks/acme");
       for (Receiver.Delivery hook : hooks(receiver)) {
-        JsonNode said = Json.MAPPER.readTree(hook.body());
-        assertThat(said.get("event").asString()).isEqualTo("dead-letters.growing");
-        assertThat(said.get("type").asString()).isEqualTo("fails");
-        assertThat(said.get("tenant").asString())
+        JsonNode alert = Json.MAPPER.readTree(hook.body());
+        assertThat(alert.get("event").asString()).isEqualTo("dead-letters.growing");
+        assertThat(alert.get("type").asString()).isEqualTo("fails");
+        assertThat(alert.get("tenant").asString())
             .isEqualTo(hook.path().endsWith("acme") ? "acme" : "default");
       }
       assertThat(server.metric("carillon_alerts_total")).isEqualTo(2);

@@ -23,27 +23,27 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import tools.jackson.databind.JsonNode;
 
-/** A dead letter that nobody wanted, until somebody does. */
+/** Archives an expired dead letter and restores it from the file. */
 class ArchiveTest {
 
   @RegisterExtension final Servers servers = new Servers();
 
   @Test
-  void a_dead_letter_is_archived_and_restored_as_an_operator_would()
+  void an_archived_dead_letter_can_be_restored_from_the_command_line()
       throws IOException, InterruptedException {
     Db.Address database = Postgres.freshDatabase();
     ServerProcess first = servers.startOn(database);
     String id;
-    JsonNode story;
+    JsonNode before;
     try (Receiver receiver = Receiver.start();
         Carillon api = first.connect()) {
       receiver.answering(_ -> 404);
       id = deadTask(api, receiver.url("/missing"));
-      story = api.get("/v1/tasks/" + id);
+      before = api.get("/v1/tasks/" + id);
     }
     new Database(database)
         .execute("UPDATE carillon.dead_letter SET kept_from = now() - interval '2 minutes'");
-    first.stop(); // the leader archives, as its own settings say
+    first.stop(); // only the leader archives, and this one has no TTL
 
     ServerProcess second = servers.startOn(database, "--dead-letter-ttl", "1m");
     try (Carillon api = second.connect()) {
@@ -52,7 +52,7 @@ class ArchiveTest {
       Path file = onlyFile(second.dataDir().resolve("archive"));
       assertThat(run(second, "dead-letter", "restore", file.toString()))
           .isEqualTo("restored  1\npresent   0\n");
-      assertThat(api.get("/v1/tasks/" + id)).isEqualTo(story);
+      assertThat(api.get("/v1/tasks/" + id)).isEqualTo(before);
       assertThat(run(second, "dead-letter", "list", "--type", "t")).contains(id);
       assertThat(run(second, "dead-letter", "restore", file.toString()))
           .isEqualTo("restored  0\npresent   1\n");

@@ -22,74 +22,75 @@ import java.util.OptionalInt;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** Starts the program as it cannot run: it says why in one line and ends with status 2. */
+/** Starts the program in ways that must fail, with one line on stderr and exit status 2. */
 class BadStartsTest {
 
   @RegisterExtension final Servers servers = new Servers();
 
   @Test
-  void a_wrong_option_or_value_is_named() {
-    assertThat(refusal("--prot", "8080")).contains("--prot").contains("--port");
-    assertThat(refusal("--drain-timeout", "soon")).contains("drain-timeout");
-    assertThat(refusal("--kafka", "main=127.0.0.1:9092", "--kafka", "main=127.0.0.1:9093"))
+  void the_error_names_an_unknown_option_or_invalid_value() {
+    assertThat(startupError("--prot", "8080")).contains("--prot").contains("--port");
+    assertThat(startupError("--drain-timeout", "soon")).contains("drain-timeout");
+    assertThat(startupError("--kafka", "main=127.0.0.1:9092", "--kafka", "main=127.0.0.1:9093"))
         .contains("--kafka main")
         .contains("twice");
   }
 
   @Test
-  void a_database_that_cannot_be_reached_is_reported() throws IOException {
+  void an_unreachable_database_is_reported_without_its_password() throws IOException {
     int closed = freePort();
 
-    assertThat(refusal("--database-url", "postgresql://u:secret@127.0.0.1:" + closed + "/db"))
+    assertThat(startupError("--database-url", "postgresql://u:secret@127.0.0.1:" + closed + "/db"))
         .contains("database")
         .doesNotContain("secret");
   }
 
   @Test
-  void a_port_that_is_taken_is_reported() throws IOException {
+  void a_port_in_use_is_reported() throws IOException {
     try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.ofLiteral("127.0.0.1"))) {
       String port = Integer.toString(taken.getLocalPort());
 
-      assertThat(refusal("--database-url", url(Postgres.freshDatabase()), "--port", port))
+      assertThat(startupError("--database-url", url(Postgres.freshDatabase()), "--port", port))
           .contains(port);
     }
   }
 
   @Test
-  void a_database_that_could_lose_tasks_is_refused() throws IOException {
-    Db.Address hasty = Postgres.freshDatabase();
-    String name = hasty.url().substring(hasty.url().lastIndexOf('/') + 1);
-    new Database(hasty).execute("ALTER DATABASE " + name + " SET synchronous_commit = off");
-    assertThat(refusal("--database-url", url(hasty))).contains("synchronous_commit = off");
+  void a_database_with_unsafe_durability_settings_is_rejected() throws IOException {
+    Db.Address asynchronous = Postgres.freshDatabase();
+    String name = asynchronous.url().substring(asynchronous.url().lastIndexOf('/') + 1);
+    new Database(asynchronous).execute("ALTER DATABASE " + name + " SET synchronous_commit = off");
+    assertThat(startupError("--database-url", url(asynchronous)))
+        .contains("synchronous_commit = off");
 
-    try (EmbeddedPostgres careless =
+    try (EmbeddedPostgres unsafe =
         EmbeddedPostgres.builder()
             .setServerConfig("fsync", "off")
             .setServerConfig("full_page_writes", "on")
             .setServerConfig("synchronous_commit", "on")
             .start()) {
       assertThat(
-              refusal(
+              startupError(
                   "--database-url",
-                  "postgresql://postgres:postgres@127.0.0.1:" + careless.getPort() + "/postgres"))
+                  "postgresql://postgres:postgres@127.0.0.1:" + unsafe.getPort() + "/postgres"))
           .contains("fsync = off");
     }
   }
 
   @Test
-  void a_database_that_is_too_old_is_refused() throws IOException {
+  void a_database_older_than_the_minimum_version_is_rejected() throws IOException {
     try (OldPostgres old = new OldPostgres("14.18", "140018")) {
-      assertThat(refusal("--database-url", old.url())).contains("14.18").contains("too old");
+      assertThat(startupError("--database-url", old.url())).contains("14.18").contains("too old");
     }
   }
 
   @Test
-  void a_migration_that_fails_is_named_and_the_next_start_continues_it() {
+  void a_failed_migration_is_named_and_the_next_start_continues_with_it() {
     Db.Address address = Postgres.emptyDatabase();
     Migrations.open(address).apply(OptionalInt.of(1));
     new Database(address).execute("CREATE TABLE carillon.cancel_request (n int)");
 
-    assertThat(refusal("--database-url", url(address)))
+    assertThat(startupError("--database-url", url(address)))
         .contains("migration 2__sql_api.sql failed: relation \"cancel_request\" already exists")
         .contains("the database is at version 1 ");
 
@@ -98,8 +99,7 @@ class BadStartsTest {
   }
 
   @Test
-  void a_program_that_is_killed_in_the_middle_of_a_migration_leaves_the_version_before_it()
-      throws SQLException {
+  void a_kill_during_a_migration_leaves_the_previous_version() throws SQLException {
     Db.Address address = Postgres.emptyDatabase();
     Migrations.open(address).apply(OptionalInt.of(1));
     Database database = new Database(address);
@@ -125,11 +125,13 @@ class BadStartsTest {
   }
 
   @Test
-  void a_data_directory_belongs_to_one_program_and_starts_again_quickly() {
+  void a_data_directory_in_use_is_rejected_and_can_be_reused_after_a_stop() {
     Path dataDir = servers.newDataDir();
     ServerProcess first = servers.start(dataDir);
 
-    assertThat(refusal(servers.launch(dataDir))).contains("in use").contains(dataDir.toString());
+    assertThat(startupError(servers.launch(dataDir)))
+        .contains("in use")
+        .contains(dataDir.toString());
 
     assertThat(first.stop()).isZero();
     long before = System.nanoTime();
@@ -139,11 +141,11 @@ class BadStartsTest {
     assertThat(took).isLessThan(Duration.ofSeconds(10));
   }
 
-  private String refusal(String... arguments) {
-    return refusal(servers.launch(servers.newDataDir(), arguments));
+  private String startupError(String... arguments) {
+    return startupError(servers.launch(servers.newDataDir(), arguments));
   }
 
-  private static String refusal(ServerProcess server) {
+  private static String startupError(ServerProcess server) {
     assertThat(server.awaitExit()).as("exit status").isEqualTo(2);
     assertThat(server.output()).isEmpty();
     assertThat(server.errors().lines()).as("stderr").hasSize(1);

@@ -33,19 +33,19 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 import tools.jackson.databind.JsonNode;
 
 /**
- * What a worker does with messages, whichever broker they come from. The test stands for the
- * server's own publisher: it claims tasks and publishes them with their tokens.
+ * How a worker handles messages, for every kind of broker. The test takes the place of the server's
+ * publisher: it claims tasks and publishes them with their tokens.
  */
 abstract class BrokerWorkerContract {
 
-  static final Duration PATIENCE = Duration.ofSeconds(30);
+  static final Duration TIMEOUT = Duration.ofSeconds(30);
 
   @RegisterExtension static final Servers nodes = new Servers();
 
   static Carillon carillon;
   private static Database database;
 
-  final Queue<String> strange = new ConcurrentLinkedQueue<>();
+  final Queue<String> skipped = new ConcurrentLinkedQueue<>();
   final String queue = "queue" + System.identityHashCode(this);
 
   @BeforeAll
@@ -59,61 +59,61 @@ abstract class BrokerWorkerContract {
     carillon.close();
   }
 
-  /** Makes a queue or topic with nothing in it. */
-  abstract void make(String name);
+  /** Creates an empty queue or topic. */
+  abstract void createQueue(String name);
 
   abstract void publish(String name, Map<String, String> headers, byte[] body);
 
-  /** A source that adds to {@link #strange} what it hears of. */
+  /** A source that adds the reason of every skipped message to {@link #skipped}. */
   abstract TaskSource source(String name);
 
-  /** How many messages a worker that starts now would get. */
-  abstract long left(String name);
+  /** The number of messages that are not settled. */
+  abstract long remaining(String name);
 
   @Test
-  void tasks_are_handled_and_reported_and_their_messages_settled() {
-    make(queue);
+  void a_worker_handles_and_reports_tasks_and_settles_their_messages() {
+    createQueue(queue);
     publishTasks(200);
     Set<String> seen = ConcurrentHashMap.newKeySet();
 
     try (Worker worker =
         worker("one", source(queue), 16, task -> seen.add(task.key() + "=" + task.payload()))) {
-      await().atMost(PATIENCE).until(() -> completed() == 200);
+      await().atMost(TIMEOUT).until(() -> completed() == 200);
       assertThat(worker.isConnected()).isTrue();
     }
 
     assertThat(seen).hasSize(200).contains("k7=[7]");
-    assertThat(left(queue)).isZero();
-    assertThat(strange).isEmpty();
+    assertThat(remaining(queue)).isZero();
+    assertThat(skipped).isEmpty();
   }
 
   @Test
-  void what_a_worker_had_in_hand_when_it_died_goes_to_another() throws Exception {
-    make(queue);
+  void unsettled_messages_of_a_dead_worker_go_to_another() throws Exception {
+    createQueue(queue);
     publishTasks(50);
     Hoarder dying = new Hoarder(queue);
     TaskSource source = source(queue);
     var run = CompletableFuture.runAsync(() -> dying.run(source));
-    await().atMost(PATIENCE).until(() -> dying.taken.size() >= 10);
+    await().atMost(TIMEOUT).until(() -> dying.taken.size() >= 10);
     source.stop();
-    source.close(); // to the broker it is all the same: nothing was settled
+    source.close(); // looks like a death to the broker: no message was settled
     run.join();
     assertThat(completed()).isZero();
 
     Worker worker = worker("next", source(queue), 16, task -> {});
     try (worker) {
-      await().atMost(PATIENCE).until(() -> completed() == 50);
+      await().atMost(TIMEOUT).until(() -> completed() == 50);
     }
-    assertThat(left(queue)).isZero();
+    assertThat(remaining(queue)).isZero();
   }
 
   @Test
-  void a_worker_takes_no_more_than_it_may_have_in_hand() throws Exception {
-    make(queue);
+  void a_worker_holds_at_most_its_prefetch_and_runs_at_most_its_concurrency() throws Exception {
+    createQueue(queue);
     publishTasks(60);
     CountDownLatch gate = new CountDownLatch(1);
-    AtomicInteger most = new AtomicInteger();
-    AtomicInteger now = new AtomicInteger();
+    AtomicInteger maxRunning = new AtomicInteger();
+    AtomicInteger running = new AtomicInteger();
 
     try (Worker worker =
         worker(
@@ -121,45 +121,45 @@ abstract class BrokerWorkerContract {
             source(queue),
             8,
             task -> {
-              most.accumulateAndGet(now.incrementAndGet(), Math::max);
-              await().atMost(PATIENCE).until(() -> gate.getCount() == 0);
-              now.decrementAndGet();
+              maxRunning.accumulateAndGet(running.incrementAndGet(), Math::max);
+              await().atMost(TIMEOUT).until(() -> gate.getCount() == 0);
+              running.decrementAndGet();
             })) {
       await()
-          .atMost(PATIENCE)
+          .atMost(TIMEOUT)
           .during(Duration.ofMillis(500))
-          .until(() -> worker.held() == 8 && now.get() == 4);
+          .until(() -> worker.held() == 8 && running.get() == 4);
       gate.countDown();
-      await().atMost(PATIENCE).until(() -> completed() == 60);
+      await().atMost(TIMEOUT).until(() -> completed() == 60);
     }
-    assertThat(most).hasValueLessThanOrEqualTo(4);
-    assertThat(left(queue)).isZero();
+    assertThat(maxRunning).hasValueLessThanOrEqualTo(4);
+    assertThat(remaining(queue)).isZero();
   }
 
   @Test
-  void another_worker_may_come_and_go_in_the_middle() throws Exception {
-    make(queue);
+  void a_worker_that_joins_and_leaves_causes_no_repeats() throws Exception {
+    createQueue(queue);
     publishTasks(300);
     AtomicInteger byFirst = new AtomicInteger();
     AtomicInteger bySecond = new AtomicInteger();
     Worker first = worker("first", source(queue), 8, task -> slowly(byFirst));
     try (first) {
-      await().atMost(PATIENCE).until(() -> byFirst.get() >= 20);
+      await().atMost(TIMEOUT).until(() -> byFirst.get() >= 20);
       try (Worker second = worker("second", source(queue), 8, task -> slowly(bySecond))) {
-        await().atMost(PATIENCE).until(() -> bySecond.get() >= 20 || completed() == 300);
+        await().atMost(TIMEOUT).until(() -> bySecond.get() >= 20 || completed() == 300);
         assertThat(second.held()).isLessThanOrEqualTo(8);
       }
-      // What the second had not begun it gave back to the server, which publishes it again.
+      // The second worker released the tasks that it had not begun; the server republishes them.
       await()
-          .atMost(PATIENCE)
+          .atMost(TIMEOUT)
           .until(() -> publishDue(queue, queue, NO_WAIT) >= 0 && completed() == 300);
     }
     assertThat(bySecond).hasPositiveValue();
-    assertThat(left(queue)).isZero();
+    assertThat(remaining(queue)).isZero();
     System.out.printf(
         "%s: %d and %d handled of 300%n",
         getClass().getSimpleName(), byFirst.get(), bySecond.get());
-    assertThat(byFirst.get() + bySecond.get()).as("an orderly change repeats none").isEqualTo(300);
+    assertThat(byFirst.get() + bySecond.get()).as("tasks handled, without repeats").isEqualTo(300);
   }
 
   private static void slowly(AtomicInteger count) {
@@ -168,8 +168,8 @@ abstract class BrokerWorkerContract {
   }
 
   @Test
-  void a_message_without_a_token_is_handled_and_nothing_is_reported() {
-    make(queue);
+  void a_message_without_a_token_is_handled_without_a_report() {
+    createQueue(queue);
     publish(queue, headers(UUID.randomUUID(), Map.of()), bytes("{\"a\":1}"));
     publish(queue, headers(UUID.randomUUID(), Map.of("Carillon-Key", "throws")), bytes("{}"));
     publish(queue, headers(UUID.randomUUID(), Map.of()), bytes(""));
@@ -177,7 +177,7 @@ abstract class BrokerWorkerContract {
 
     try (Worker worker =
         worker(
-            "untold",
+            "unreporting",
             source(queue),
             8,
             task -> {
@@ -186,36 +186,36 @@ abstract class BrokerWorkerContract {
                 throw new IllegalStateException("no");
               }
             })) {
-      await().atMost(PATIENCE).until(() -> seen.size() == 3 && worker.held() == 0);
+      await().atMost(TIMEOUT).until(() -> seen.size() == 3 && worker.held() == 0);
     }
     assertThat(seen).containsExactlyInAnyOrder("{\"a\":1}", "{}", "null");
-    assertThat(left(queue)).isZero();
+    assertThat(remaining(queue)).isZero();
   }
 
   @Test
-  void unusable_messages_are_reported_and_skipped() {
-    make(queue);
+  void an_unusable_message_is_skipped_with_a_reason() {
+    createQueue(queue);
     publish(queue, Map.of(), bytes("hello"));
     publish(queue, headers(UUID.randomUUID(), Map.of()), bytes("{"));
     publish(queue, headers(UUID.randomUUID(), Map.of("Carillon-Fence", "x")), bytes("{}"));
     publish(queue, headers(UUID.randomUUID(), Map.of("Carillon-Task-Type", "other")), bytes("{}"));
-    Map<String, String> late =
+    Map<String, String> expired =
         Map.of(
             "Carillon-Token",
             "old",
             "Carillon-Lease-Until",
             Instant.now().minusSeconds(60).toString());
-    publish(queue, headers(UUID.randomUUID(), late), bytes("{}"));
+    publish(queue, headers(UUID.randomUUID(), expired), bytes("{}"));
     publishTasks(1);
 
     AtomicInteger handled = new AtomicInteger();
-    try (Worker worker = worker("calm", source(queue), 8, task -> handled.incrementAndGet())) {
-      await().atMost(PATIENCE).until(() -> completed() == 1 && strange.size() == 5);
+    try (Worker worker = worker("steady", source(queue), 8, task -> handled.incrementAndGet())) {
+      await().atMost(TIMEOUT).until(() -> completed() == 1 && skipped.size() == 5);
       assertThat(worker.held()).isZero();
     }
     assertThat(handled).hasValue(1);
-    assertThat(strange).anyMatch(why -> why.contains("lease expired"));
-    assertThat(left(queue)).isZero();
+    assertThat(skipped).anyMatch(why -> why.contains("lease expired"));
+    assertThat(remaining(queue)).isZero();
   }
 
   Worker worker(String name, TaskSource source, int prefetch, Consumer<ClaimedTask> work) {
@@ -251,7 +251,7 @@ abstract class BrokerWorkerContract {
 
   private static final String NO_WAIT = "0s";
 
-  /** Publishes what is due, once more also what a worker gave back; says how many. */
+  /** Claims due tasks, including released ones, and publishes them; returns their number. */
   private int publishDue(String name, String type, String wait) {
     JsonNode claimed =
         carillon
@@ -300,7 +300,7 @@ abstract class BrokerWorkerContract {
             + "'");
   }
 
-  /** A worker that takes tasks and never ends one. */
+  /** A worker that accepts tasks and never finishes any. */
   private static final class Hoarder implements TaskSource.Sink {
 
     private final Queue<ClaimedTask> taken = new ConcurrentLinkedQueue<>();
@@ -344,7 +344,7 @@ abstract class BrokerWorkerContract {
     }
 
     @Override
-    public int awaitRoom(Duration patience) {
+    public int awaitRoom(Duration timeout) {
       return room();
     }
 

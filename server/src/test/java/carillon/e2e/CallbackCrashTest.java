@@ -17,19 +17,19 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** Kills the program after tasks have ended and before anybody has been told. */
+/** Kills the program after tasks have ended and before their callbacks are delivered. */
 class CallbackCrashTest {
 
-  /** Fewer than there are seats: every callback is on its way, and held, at the kill. */
+  /** Fewer than the seats of the node: at the kill, every callback is in flight. */
   private static final int TASKS = 300;
 
-  private static final Duration PATIENCE = Duration.ofSeconds(60);
+  private static final Duration TIMEOUT = Duration.ofSeconds(60);
 
   private static final String ENDED =
       """
       FROM carillon.task t
       JOIN carillon.lane l ON l.id = t.lane
-      WHERE l.type = 'told'
+      WHERE l.type = 'callback-crash'
         AND t.state IN ('COMPLETED', 'DEAD')
       """;
 
@@ -43,15 +43,15 @@ class CallbackCrashTest {
   @RegisterExtension final Servers servers = new Servers();
 
   @Test
-  void each_outcome_is_told_once_though_the_program_is_killed_in_between() {
+  void every_ended_task_causes_one_callback_despite_a_kill() {
     Db.Address address = Postgres.freshDatabase();
     Database database = new Database(address);
     try (Receiver receiver = Receiver.start()) {
-      CountDownLatch dead = new CountDownLatch(1);
+      CountDownLatch killed = new CountDownLatch(1);
       receiver.answering(
           delivery -> {
-            if (delivery.path().startsWith("/told")) {
-              dead.await();
+            if (delivery.path().startsWith("/callback")) {
+              killed.await();
             }
             return delivery.path().equals("/broken") ? 404 : 200;
           });
@@ -60,9 +60,9 @@ class CallbackCrashTest {
         carillon.post(
             "/v1/tasks/batch",
             Map.of("tasks", IntStream.range(0, TASKS).mapToObj(n -> task(receiver, n)).toList()));
-        // While some have ended and others have not: whatever is being written then is cut off.
+        // Kill the program while only some tasks have ended, so that it cuts off a write.
         await()
-            .atMost(PATIENCE)
+            .atMost(TIMEOUT)
             .pollInterval(Duration.ofMillis(2))
             .until(() -> database.count("SELECT count(*) " + ENDED) >= TASKS / 3);
       }
@@ -70,42 +70,42 @@ class CallbackCrashTest {
 
       List<String> ended = database.column("SELECT t.id " + ENDED);
       assertThat(database.column("SELECT t.key " + CALLBACKS))
-          .as("callbacks for what has ended, and for nothing else")
+          .as("callbacks for the ended tasks only")
           .containsExactlyInAnyOrderElementsOf(ended);
       assertThat(database.count("SELECT count(*) " + CALLBACKS + " AND t.state = 'COMPLETED'"))
-          .as("delivered before the kill")
+          .as("callbacks delivered before the kill")
           .isZero();
 
-      dead.countDown();
+      killed.countDown();
       servers.startOn(address, "--node-lease", "2s");
-      await().atMost(PATIENCE).until(() -> database.unfinished() == 0);
+      await().atMost(TIMEOUT).until(() -> database.unfinished() == 0);
 
       List<String> all = database.column("SELECT t.id " + ENDED);
       assertThat(all).hasSize(TASKS);
       assertThat(database.column("SELECT t.key " + CALLBACKS + " AND t.state = 'COMPLETED'"))
           .as("one callback for each outcome")
           .containsExactlyInAnyOrderElementsOf(all);
-      assertToldAsItWas(database, receiver);
+      assertCallbacksMatchOutcomes(database, receiver);
     }
   }
 
   private static Map<String, Object> task(Receiver receiver, int n) {
     return Map.of(
         "type",
-        "told",
+        "callback-crash",
         "target",
         http(receiver.url(n % 2 == 0 ? "/fine" : "/broken")),
         "onComplete",
-        http(receiver.url("/told/completed")),
+        http(receiver.url("/callback/completed")),
         "onDead",
-        http(receiver.url("/told/dead")));
+        http(receiver.url("/callback/dead")));
   }
 
   private static Map<String, Object> http(String url) {
     return Map.of("http", Map.of("url", url));
   }
 
-  private static void assertToldAsItWas(Database database, Receiver receiver) {
+  private static void assertCallbacksMatchOutcomes(Database database, Receiver receiver) {
     Map<String, List<Receiver.Delivery>> deliveries = receiver.byTask();
     for (String callback :
         database.column("SELECT t.id || ' ' || t.key || ' ' || t.payload " + CALLBACKS)) {
@@ -114,7 +114,7 @@ class CallbackCrashTest {
           database
               .column("SELECT state FROM carillon.task WHERE id = '" + parts[1] + "'")
               .getFirst();
-      String path = state.equals("DEAD") ? "/told/dead" : "/told/completed";
+      String path = state.equals("DEAD") ? "/callback/dead" : "/callback/completed";
       assertThat(deliveries.get(parts[0]))
           .as("deliveries of the callback for " + parts[1])
           .isNotEmpty()

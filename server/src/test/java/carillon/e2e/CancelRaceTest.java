@@ -34,7 +34,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import tools.jackson.databind.JsonNode;
 
-/** Cancels tasks at the very moment at which they become due. */
+/** Cancels tasks at the moment when they become due. */
 class CancelRaceTest {
 
   private static final int THREADS = 16;
@@ -42,11 +42,11 @@ class CancelRaceTest {
   private static final int TASKS_PER_ROUND = 25;
   private static final int TASKS = THREADS * ROUNDS * TASKS_PER_ROUND;
 
-  /** Between the due times of a thread's tasks: what a slow machine still keeps up with. */
+  /** Time between the due times of a thread's tasks; a slow machine can still keep up. */
   private static final Duration GAP = Duration.ofMillis(30);
 
   private static final Duration LEAD = Duration.ofMillis(300);
-  private static final int NEAR_MICROS = 20_000;
+  private static final int MAX_OFFSET_MICROS = 20_000;
 
   @RegisterExtension final Servers servers = new Servers();
 
@@ -56,7 +56,7 @@ class CancelRaceTest {
   private final String key;
   private final HttpClient http =
       HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
-  private final Map<String, Integer> answers = new ConcurrentHashMap<>();
+  private final Map<String, Integer> statuses = new ConcurrentHashMap<>();
 
   CancelRaceTest() {
     Db.Address address = Postgres.freshDatabase();
@@ -67,27 +67,27 @@ class CancelRaceTest {
   }
 
   @Test
-  void what_a_cancel_was_confirmed_for_is_never_delivered() throws Exception {
+  void a_task_whose_cancel_was_confirmed_is_never_delivered() throws Exception {
     try (Receiver receiver = Receiver.start()) {
-      raceInThreads(receiver, 1); // slow, as everything is that runs for the first time
+      raceInThreads(receiver, 1); // warm-up
       raceInThreads(receiver, ROUNDS - 1);
       await().atMost(Duration.ofMinutes(1)).until(() -> database.unfinished() == 0);
 
       System.out.printf("cancel race: %s%n", counts());
-      assertThat(answers).hasSize(TASKS);
-      assertThat(answers.values()).as("both outcomes of the race").contains(200, 202);
+      assertThat(statuses).hasSize(TASKS);
+      assertThat(statuses.values()).as("both outcomes of the race").contains(200, 202);
       Set<String> delivered = receiver.byTask().keySet();
       Map<String, String> states = states();
-      answers.forEach(
+      statuses.forEach(
           (task, status) -> {
             switch (status) {
               case 200 -> {
-                assertThat(delivered).as("answered 200").doesNotContain(task);
+                assertThat(delivered).as("cancel returned 200").doesNotContain(task);
                 assertThat(states.get(task)).isEqualTo("CANCELLED");
               }
               case 202 -> assertThat(states.get(task)).isIn("CANCELLED", "COMPLETED");
               case 409 -> assertThat(states.get(task)).isEqualTo("COMPLETED");
-              default -> throw new AssertionError("a cancel was answered " + status);
+              default -> throw new AssertionError("a cancel returned " + status);
             }
           });
       assertThat(receiver.count()).as("deliveries").isEqualTo(delivered.size());
@@ -118,9 +118,9 @@ class CancelRaceTest {
     Instant first = Instant.now().plus(LEAD).truncatedTo(ChronoUnit.MILLIS);
     List<String> tasks = create(receiver, first);
     for (int i = 0; i < tasks.size(); i++) {
-      int away = ThreadLocalRandom.current().nextInt(-NEAR_MICROS, NEAR_MICROS);
-      awaitInstant(due(first, i).plus(away, ChronoUnit.MICROS));
-      answers.put(tasks.get(i), cancel(tasks.get(i)));
+      int offset = ThreadLocalRandom.current().nextInt(-MAX_OFFSET_MICROS, MAX_OFFSET_MICROS);
+      awaitInstant(due(first, i).plus(offset, ChronoUnit.MICROS));
+      statuses.put(tasks.get(i), cancel(tasks.get(i)));
     }
   }
 
@@ -168,7 +168,7 @@ class CancelRaceTest {
 
   private Map<Integer, Long> counts() {
     Map<Integer, Long> counts = new TreeMap<>();
-    answers.values().forEach(status -> counts.merge(status, 1L, Long::sum));
+    statuses.values().forEach(status -> counts.merge(status, 1L, Long::sum));
     return counts;
   }
 }

@@ -25,12 +25,12 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
 /**
- * One node that takes tasks in and three that run them, with the default lease, under load: the
- * leader is killed with what it runs, then another node is stopped.
+ * Runs one API node and three engine nodes under load, with the default lease. The leader is killed
+ * with deliveries in flight, then another node is stopped.
  */
 class ClusterTest {
 
-  private static final Duration PATIENCE = Duration.ofSeconds(40);
+  private static final Duration TIMEOUT = Duration.ofSeconds(40);
   private static final Duration DRAIN = Duration.ofSeconds(1);
   private static final int HELD = 90;
 
@@ -38,10 +38,10 @@ class ClusterTest {
 
   private final Db.Address address = Postgres.freshDatabase();
   private final Database database = new Database(address);
-  private final CountDownLatch over = new CountDownLatch(1);
+  private final CountDownLatch released = new CountDownLatch(1);
 
   @Test
-  void whatever_becomes_of_a_node_others_do_its_work() {
+  void other_nodes_take_over_the_work_of_a_killed_or_stopped_node() {
     ServerProcess leader = engine("first");
     leader.awaitReady();
     ServerProcess second = engine("second");
@@ -53,21 +53,21 @@ class ClusterTest {
         Carillon api = front.connect();
         ScheduledExecutorService load = Executors.newSingleThreadScheduledExecutor()) {
       prepare(api, receiver);
-      await().atMost(PATIENCE).until(() -> owners().size() == 3);
+      await().atMost(TIMEOUT).until(() -> owners().size() == 3);
       assertThat(leaderName()).startsWith("first-");
       var _ =
           load.scheduleAtFixedRate(
               () -> create(api, 10, Map.of("type", "load")), 0, 100, TimeUnit.MILLISECONDS);
-      await().atMost(PATIENCE).until(() -> receiver.count() > 200);
+      await().atMost(TIMEOUT).until(() -> receiver.count() > 200);
 
       killTheLeader(leader, api, receiver);
       stopAnother(second, api, receiver);
 
       load.shutdown();
-      over.countDown();
+      released.countDown();
       assertFiresWithoutGaps();
       api.delete("/v1/schedules/tick");
-      await().atMost(PATIENCE).until(() -> database.unfinished() == 0);
+      await().atMost(TIMEOUT).until(() -> database.unfinished() == 0);
       assertEachCompletedOnce();
     }
   }
@@ -110,20 +110,21 @@ class ClusterTest {
     return database.column("SELECT coalesce(node, '') FROM carillon.leadership").getFirst();
   }
 
-  /** What a node runs without an answer; all nodes run some of it. */
-  private Set<String> heldBy(String node, Carillon api, Receiver receiver) {
+  /** Creates tasks whose deliveries block on all nodes, and returns those that this node runs. */
+  private Set<String> holdDeliveries(String node, Carillon api, Receiver receiver) {
     receiver.answering(
         delivery -> {
           if (delivery.path().equals("/held")) {
-            over.await();
+            released.await();
           }
           return 200;
         });
     long before = heldCount(receiver);
-    // Late enough to be known everywhere: who is slow to hear of something leaves it to others.
+    // Due late enough for every node to know the lanes: a node that learns of them late gets no
+    // task.
     create(api, HELD, Map.of("type", "held", "delay", "3s"));
-    await().atMost(PATIENCE).until(() -> heldCount(receiver) >= before + HELD);
-    receiver.answering(_ -> 200); // for those that come from now on
+    await().atMost(TIMEOUT).until(() -> heldCount(receiver) >= before + HELD);
+    receiver.answering(_ -> 200); // for later deliveries
     List<String> held =
         database.column(
             "SELECT id FROM carillon.task WHERE state = 'RUNNING' AND id IN (SELECT unnest(tasks)"
@@ -135,7 +136,7 @@ class ClusterTest {
             .filter(delivery -> delivery.path().equals("/held"))
             .map(Receiver.Delivery::task)
             .toList());
-    assertThat(held).as("what %s runs, of %s", node, byNode()).isNotEmpty();
+    assertThat(held).as("tasks run by %s; all nodes: %s", node, byNode()).isNotEmpty();
     return new HashSet<>(held);
   }
 
@@ -159,10 +160,10 @@ class ClusterTest {
         .count();
   }
 
-  /** How long after that moment the last of them was delivered again. */
-  private static Duration untilAllAgain(Set<String> tasks, Receiver receiver, long since) {
+  /** Waits until all tasks are delivered again; returns the time from {@code since} until then. */
+  private static Duration awaitRedelivery(Set<String> tasks, Receiver receiver, long since) {
     await()
-        .atMost(PATIENCE)
+        .atMost(TIMEOUT)
         .pollInterval(Duration.ofMillis(50))
         .until(
             () ->
@@ -179,38 +180,40 @@ class ClusterTest {
   }
 
   private void killTheLeader(ServerProcess leader, Carillon api, Receiver receiver) {
-    Set<String> held = heldBy("first", api, receiver);
+    Set<String> held = holdDeliveries("first", api, receiver);
     String killedAt = database.column("SELECT clock_timestamp()").getFirst();
     long since = System.nanoTime();
     leader.kill9();
 
-    await().atMost(PATIENCE).until(() -> !leaderName().startsWith("first-"));
-    String acted =
+    await().atMost(TIMEOUT).until(() -> !leaderName().startsWith("first-"));
+    String firstFire =
         "SELECT coalesce(extract(epoch FROM min(f.recorded_at) - '"
             + killedAt
             + "'), 0) FROM carillon.schedule_fire f, carillon.leadership l"
             + " WHERE f.recorded_at > l.since AND l.node NOT LIKE 'first-%'";
-    await().atMost(PATIENCE).until(() -> Double.parseDouble(database.column(acted).getFirst()) > 0);
-    double newLeader = Double.parseDouble(database.column(acted).getFirst());
-    Duration again = untilAllAgain(held, receiver, since);
+    await()
+        .atMost(TIMEOUT)
+        .until(() -> Double.parseDouble(database.column(firstFire).getFirst()) > 0);
+    double newLeader = Double.parseDouble(database.column(firstFire).getFirst());
+    Duration redelivered = awaitRedelivery(held, receiver, since);
 
     System.out.printf(
-        "cluster: leader killed with %d deliveries: another leads and plans after %.1f s, all of"
-            + " them again after %.1f s%n",
-        held.size(), newLeader, again.toNanos() / 1e9);
+        "cluster: leader killed with %d deliveries in flight: the new leader plans after %.1f s,"
+            + " all tasks are redelivered after %.1f s%n",
+        held.size(), newLeader, redelivered.toNanos() / 1e9);
     assertThat(newLeader).as("seconds until a new leader acts").isLessThan(7);
-    assertThat(again).as("its tasks again").isLessThan(Duration.ofSeconds(15));
-    assertThat(attemptsOf(held)).as("the attempt that died counts").containsOnly("2");
-    await().atMost(PATIENCE).until(() -> owners().size() == 2);
+    assertThat(redelivered).as("time until redelivery").isLessThan(Duration.ofSeconds(15));
+    assertThat(attemptsOf(held)).as("attempts, including the killed one").containsOnly("2");
+    await().atMost(TIMEOUT).until(() -> owners().size() == 2);
   }
 
   private void stopAnother(ServerProcess node, Carillon api, Receiver receiver) {
-    Set<String> held = heldBy("second", api, receiver);
+    Set<String> held = holdDeliveries("second", api, receiver);
     long since = System.nanoTime();
     Instant stoppedAt = Instant.now();
     node.terminate();
-    Duration again = untilAllAgain(held, receiver, since);
-    await().atMost(PATIENCE).until(() -> owners().size() == 1);
+    Duration redelivered = awaitRedelivery(held, receiver, since);
+    await().atMost(TIMEOUT).until(() -> owners().size() == 1);
 
     List<Duration> lateness = new ArrayList<>();
     receiver.deliveries().stream()
@@ -219,18 +222,20 @@ class ClusterTest {
     Collections.sort(lateness);
     Duration p99 = lateness.get(lateness.size() * 99 / 100);
     System.out.printf(
-        "cluster: node stopped with %d deliveries: those again %.2f s after its drain timeout;"
-            + " meanwhile %d tasks of all lanes started late by p50 %d ms, p99 %d ms, max %d ms%n",
+        "cluster: node stopped with %d deliveries in flight: redelivered %.2f s after its drain"
+            + " timeout; start delay of %d tasks meanwhile: p50 %d ms, p99 %d ms, max %d ms%n",
         held.size(),
-        again.minus(DRAIN).toNanos() / 1e9,
+        redelivered.minus(DRAIN).toNanos() / 1e9,
         lateness.size(),
         lateness.get(lateness.size() / 2).toMillis(),
         p99.toMillis(),
         lateness.getLast().toMillis());
-    assertThat(again.minus(DRAIN)).as("what it gave back, again").isLessThan(Duration.ofSeconds(1));
-    assertThat(p99).as("what waited in its lanes").isLessThan(Duration.ofSeconds(1));
-    await().atMost(PATIENCE).until(() -> completed(held) == held.size());
-    assertThat(attemptsOf(held)).as("no attempt is charged").containsOnly("1");
+    assertThat(redelivered.minus(DRAIN))
+        .as("time until redelivery after the drain timeout")
+        .isLessThan(Duration.ofSeconds(1));
+    assertThat(p99).as("p99 start delay").isLessThan(Duration.ofSeconds(1));
+    await().atMost(TIMEOUT).until(() -> completed(held) == held.size());
+    assertThat(attemptsOf(held)).as("attempts, without the interrupted one").containsOnly("1");
     assertThat(node.awaitExit()).isZero();
   }
 
@@ -257,7 +262,9 @@ class ClusterTest {
             database.column(
                 "SELECT task FROM carillon.every_transition WHERE to_state = 'COMPLETED'"))
         .doesNotHaveDuplicates();
-    assertThat(database.count("SELECT count(*) FROM carillon.claim")).as("claims left").isZero();
+    assertThat(database.count("SELECT count(*) FROM carillon.claim"))
+        .as("remaining claims")
+        .isZero();
   }
 
   private void assertFiresWithoutGaps() {
@@ -265,7 +272,7 @@ class ClusterTest {
             database.count(
                 "SELECT count(*) FROM (SELECT at - lag(at) OVER (ORDER BY at) AS apart FROM"
                     + " carillon.schedule_fire) f WHERE apart <> interval '1 s'"))
-        .as("seconds without a fire, or with two")
+        .as("gaps between fires other than one second")
         .isZero();
   }
 }

@@ -27,18 +27,18 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * A node dies with all of its seats taken, and is started again as a supervisor would. Prints how
- * long the other tasks took to end. The full measurement, with 0, 1 and 2 poisons among 512 tasks:
- * {@code -Dcarillon.e2e.crash-in-flight=512 -Dcarillon.e2e.crash-poisons=0,1,2}.
+ * Kills a node with all seats taken and restarts it, like a supervisor. Prints how long the
+ * innocent tasks take to end. The full measurement, with 0, 1 and 2 poison tasks among 512: {@code
+ * -Dcarillon.e2e.crash-in-flight=512 -Dcarillon.e2e.crash-poisons=0,1,2}.
  */
 class CrashRecoveryTest {
 
   private static final int IN_FLIGHT = Integer.getInteger("carillon.e2e.crash-in-flight", 128);
   private static final String POISONS = System.getProperty("carillon.e2e.crash-poisons", "0");
   private static final int CRASHES = 3;
-  private static final Duration TASK =
+  private static final Duration TASK_DURATION =
       Duration.ofMillis(Integer.getInteger("carillon.e2e.crash-task-millis", 100));
-  private static final Duration PATIENCE = Duration.ofMinutes(5);
+  private static final Duration TIMEOUT = Duration.ofMinutes(5);
 
   @RegisterExtension final Servers servers = new Servers();
 
@@ -52,14 +52,14 @@ class CrashRecoveryTest {
     return List.of(POISONS.split(",", -1)).stream().map(Integer::valueOf).toList();
   }
 
-  @ParameterizedTest(name = "{0} poisons")
+  @ParameterizedTest(name = "{0} poison tasks")
   @MethodSource("poisons")
   void every_innocent_task_of_a_dead_node_completes_within_seconds(int poisons) {
     node.set(launch());
     ServerProcess first = node.get().awaitReady();
 
     try (Receiver receiver = Receiver.start()) {
-      receiver.answering(this::answer);
+      receiver.answering(this::respond);
       Set<String> poison = new HashSet<>();
       try (Carillon carillon = first.connect()) {
         carillon.put("/v1/types/poison", type(receiver.url("/poison")));
@@ -68,12 +68,12 @@ class CrashRecoveryTest {
             .forEach(_ -> poison.add(create(carillon, "poison", 1).getFirst()));
         create(carillon, "innocent", IN_FLIGHT - poisons);
       }
-      await().atMost(PATIENCE).until(() -> receiver.count() >= IN_FLIGHT);
+      await().atMost(TIMEOUT).until(() -> receiver.count() >= IN_FLIGHT);
       double killedAt = seconds("SELECT extract(epoch FROM clock_timestamp())");
       kill(first);
       firstKill.countDown();
       await()
-          .atMost(PATIENCE)
+          .atMost(TIMEOUT)
           .pollInterval(Duration.ofMillis(250))
           .until(() -> database.unfinished() == 0);
 
@@ -85,7 +85,7 @@ class CrashRecoveryTest {
               "SELECT extract(epoch FROM max(finished_at)) FROM carillon.task"
                   + " WHERE state = 'COMPLETED'");
       System.out.printf(
-          "crash with %d tasks in flight, %d poisons, %d kills: the last innocent ended %.1f s"
+          "crash with %d tasks in flight, %d poison, %d kills: the last innocent task ended %.1f s"
               + " after the first kill, %.1f s after the first start of a suspect%n",
           IN_FLIGHT, poisons, kills.get(), lastAt - killedAt, lastAt - firstAt);
 
@@ -98,7 +98,7 @@ class CrashRecoveryTest {
           .containsExactlyInAnyOrderElementsOf(poison);
       assertThat(kills).hasValueLessThanOrEqualTo(1 + poisons * (CRASHES - 1));
       if (poisons == 0) {
-        // One group of the node's seats after the other, where 16 a second were started before.
+        // Suspects are started in groups of the node's seats, not at a fixed rate such as 16/s.
         assertThat(lastAt - firstAt).isLessThan(6);
       }
     }
@@ -138,17 +138,17 @@ class CrashRecoveryTest {
         Map.of("maxAttempts", 50, "backoff", "fixed", "base", "100ms", "jitter", "none"));
   }
 
-  private int answer(Receiver.Delivery delivery) throws InterruptedException {
+  private int respond(Receiver.Delivery delivery) throws InterruptedException {
     ServerProcess sender = Objects.requireNonNull(node.get());
     firstKill.await();
     if (delivery.path().equals("/poison") && delivery.attempt() > 1) {
       kill(sender);
     }
-    boolean _ = new CountDownLatch(1).await(TASK.toMillis(), TimeUnit.MILLISECONDS);
+    boolean _ = new CountDownLatch(1).await(TASK_DURATION.toMillis(), TimeUnit.MILLISECONDS);
     return 200;
   }
 
-  /** Two poisons of one group kill one node. */
+  /** Kills a node and starts the next; two poison tasks of one group kill only one node. */
   private synchronized void kill(ServerProcess sender) {
     if (node.get() == sender) {
       sender.kill9();

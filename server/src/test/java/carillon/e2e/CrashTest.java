@@ -24,20 +24,20 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** Kills the program while it takes tasks in and delivers them; nothing may be lost by that. */
+/** Kills the program while it accepts and delivers tasks; no task may be lost. */
 class CrashTest {
 
   private static final int TASKS = Integer.getInteger("carillon.e2e.crash-tasks", 10_000);
   private static final int KILLS = 3;
   private static final int BATCH = Math.max(1, TASKS / 40);
 
-  /** How far the producer may be ahead of the deliveries, so that both go on until the end. */
-  private static final int AHEAD = TASKS / 4;
+  /** How far the producer may run ahead of the deliveries, so that both last until the end. */
+  private static final int MAX_LEAD = TASKS / 4;
 
-  /** Deliveries without an answer at each kill, at least. */
+  /** Minimum number of deliveries without a response at each kill. */
   private static final int IN_FLIGHT = 50;
 
-  private static final Duration PATIENCE = Duration.ofSeconds(60).plusMillis(10L * TASKS);
+  private static final Duration TIMEOUT = Duration.ofSeconds(60).plusMillis(10L * TASKS);
 
   @RegisterExtension final Servers servers = new Servers();
 
@@ -46,8 +46,7 @@ class CrashTest {
   private final Set<String> inDoubt = ConcurrentHashMap.newKeySet();
 
   @Test
-  void what_was_accepted_is_completed_once_however_often_the_program_is_killed()
-      throws InterruptedException {
+  void every_accepted_task_completes_once_despite_repeated_kills() throws InterruptedException {
     Path dataDir = servers.newDataDir();
     try (Receiver receiver = Receiver.start()) {
       ServerProcess server = start(dataDir);
@@ -59,20 +58,20 @@ class CrashTest {
       Thread producer = Thread.ofPlatform().start(() -> produce(receiver));
       for (int kill = 1; kill <= KILLS; kill++) {
         int delivered = TASKS * (10 + 15 * kill) / 100;
-        CountDownLatch dead = new CountDownLatch(1);
-        receiver.answering(_ -> answer(receiver.count() < delivered, dead));
+        CountDownLatch killed = new CountDownLatch(1);
+        receiver.answering(_ -> respond(receiver.count() < delivered, killed));
         await()
-            .atMost(PATIENCE)
+            .atMost(TIMEOUT)
             .pollInterval(Duration.ofMillis(5))
             .until(() -> receiver.count() >= delivered + IN_FLIGHT);
         server.kill9();
         assertThat(receiver.byTask().size()).as("delivered when killed").isLessThan(TASKS * 6 / 10);
-        dead.countDown();
+        killed.countDown();
         server = start(dataDir);
       }
       producer.join();
       Database database = Database.embeddedIn(server);
-      await().atMost(PATIENCE).until(() -> database.unfinished() == 0);
+      await().atMost(TIMEOUT).until(() -> database.unfinished() == 0);
 
       System.out.printf(
           "crash: %d tasks, %d kills, %d batches in doubt, %d deliveries%n",
@@ -84,15 +83,17 @@ class CrashTest {
     }
   }
 
-  /** What arrives too late to be answered in time is in flight when the program dies. */
-  private static int answer(boolean now, CountDownLatch dead) throws InterruptedException {
+  /** Responds at once, or only after the kill: such deliveries are in flight when it happens. */
+  private static int respond(boolean now, CountDownLatch killed) throws InterruptedException {
     if (!now) {
-      dead.await();
+      killed.await();
     }
     return 200;
   }
 
-  /** What is in flight at every kill would be taken for their cause, and be dead. */
+  /**
+   * The poison limit exceeds the kills: a task in flight at every kill would end DEAD otherwise.
+   */
   private ServerProcess start(Path dataDir) {
     ServerProcess server =
         servers.start(
@@ -101,20 +102,20 @@ class CrashTest {
     return server;
   }
 
-  /** A batch that got no answer is repeated with its key, so it counts once either way. */
+  /** A batch without a response is repeated with its idempotency key, so it counts once. */
   private void produce(Receiver receiver) {
     for (int from = 0; from < TASKS; from += BATCH) {
       int start = from;
       await()
-          .atMost(PATIENCE)
+          .atMost(TIMEOUT)
           .pollInterval(Duration.ofMillis(5))
-          .until(() -> start < receiver.count() + AHEAD);
+          .until(() -> start < receiver.count() + MAX_LEAD);
       List<Map<String, Object>> tasks =
           IntStream.range(from, Math.min(TASKS, from + BATCH))
               .mapToObj(n -> Map.<String, Object>of("type", "crash", "payload", Map.of("n", n)))
               .toList();
       await()
-          .atMost(PATIENCE)
+          .atMost(TIMEOUT)
           .pollInterval(Duration.ofMillis(20))
           .until(() -> isAccepted(tasks, "batch-" + start));
     }
@@ -153,12 +154,14 @@ class CrashTest {
         .as("transitions to COMPLETED")
         .hasSize(TASKS)
         .doesNotHaveDuplicates();
-    assertThat(database.count("SELECT count(*) FROM carillon.claim")).as("claims left").isZero();
+    assertThat(database.count("SELECT count(*) FROM carillon.claim"))
+        .as("remaining claims")
+        .isZero();
   }
 
   private void assertDeliveredWithGrowingFences(Receiver receiver) {
     Set<String> submitted = new HashSet<>(accepted);
-    List<String> wrong = new ArrayList<>();
+    List<String> violations = new ArrayList<>();
     Set<String> bodies = new HashSet<>();
     receiver
         .byTask()
@@ -166,16 +169,16 @@ class CrashTest {
             (task, deliveries) -> {
               String body = deliveries.getFirst().body();
               if (!submitted.contains(task) || !bodies.add(body)) {
-                wrong.add("not submitted, or twice: " + task + " " + body);
+                violations.add("not submitted, or submitted twice: " + task + " " + body);
               }
               for (int i = 1; i < deliveries.size(); i++) {
                 boolean grows = deliveries.get(i).fence() > deliveries.get(i - 1).fence();
                 if (!grows || !deliveries.get(i).body().equals(body)) {
-                  wrong.add("not a later attempt of the same task: " + deliveries);
+                  violations.add("not a later attempt of the same task: " + deliveries);
                 }
               }
             });
-    assertThat(wrong).isEmpty();
+    assertThat(violations).isEmpty();
     assertThat(bodies).as("bodies, each submitted once").hasSize(TASKS);
   }
 }

@@ -16,10 +16,10 @@ import java.util.List;
 import javax.sql.DataSource;
 import org.postgresql.ds.PGSimpleDataSource;
 
-/** What the tables say, asked beside the program. */
+/** Queries the tables directly, alongside the program. */
 record Database(Db.Address address) {
 
-  /** The one that is embedded in a server's data directory, at its port of the moment. */
+  /** The embedded database of a server, at its current port. */
   static Database embeddedIn(ServerProcess server) {
     try {
       Path settings = server.dataDir().resolve("postgres/postgresql.conf");
@@ -38,7 +38,7 @@ record Database(Db.Address address) {
     }
   }
 
-  /** For programs of users that share it, or stand for those that have one of their own. */
+  /** For client code that keeps its own tables in this database. */
   DataSource dataSource() {
     PGSimpleDataSource dataSource = new PGSimpleDataSource();
     dataSource.setUrl(address.url());
@@ -47,7 +47,7 @@ record Database(Db.Address address) {
     return dataSource;
   }
 
-  /** The first column of a query. */
+  /** The first column of the result. */
   List<String> column(String query) {
     try (Connection connection = Postgres.connect(address);
         Statement statement = connection.createStatement();
@@ -66,7 +66,7 @@ record Database(Db.Address address) {
     return Long.parseLong(column(query).getFirst());
   }
 
-  /** How many tasks have not ended. */
+  /** The number of tasks that have not ended. */
   long unfinished() {
     return count("SELECT count(*) FROM carillon.task WHERE state IN ('PENDING', 'RUNNING')");
   }

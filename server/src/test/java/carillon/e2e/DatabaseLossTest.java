@@ -21,10 +21,10 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** Stops PostgreSQL in the middle of everything; the node stays, and nothing accepted is lost. */
+/** Stops or freezes PostgreSQL under load; the node keeps running and loses no accepted task. */
 class DatabaseLossTest {
 
-  private static final Duration PATIENCE = Duration.ofSeconds(60);
+  private static final Duration TIMEOUT = Duration.ofSeconds(60);
   private static final int CLIENTS = 16;
 
   @RegisterExtension static final Servers servers = new Servers();
@@ -56,55 +56,57 @@ class DatabaseLossTest {
 
   @ParameterizedTest
   @EnumSource(OwnPostgres.Stop.class)
-  void what_was_accepted_is_completed_once_and_claims_go_on_when_postgresql_is_back(
+  void every_accepted_task_completes_once_and_claims_resume_after_a_restart_of_postgresql(
       OwnPostgres.Stop stop) {
     Producer producer = Producer.start(api, "loss", CLIENTS);
     try (producer) {
       await()
-          .atMost(PATIENCE)
+          .atMost(TIMEOUT)
           .until(() -> producer.acceptedInTheSecondBefore(System.nanoTime()) >= 100);
 
       postgres.stop(stop);
       long before = producer.acceptedInTheSecondBefore(System.nanoTime());
       postgres.start();
 
-      await().atMost(PATIENCE).until(() -> firstClaim().isPresent());
-      Duration late = firstClaim().orElseThrow();
+      await().atMost(TIMEOUT).until(() -> firstClaim().isPresent());
+      Duration firstClaim = firstClaim().orElseThrow();
       System.out.printf(
-          "%s: %d accepted in the second before, first claim %d ms after it was started again%n",
-          stop, before, late.toMillis());
-      assertThat(before).as("accepted in the last second").isGreaterThanOrEqualTo(50);
-      assertThat(late).isLessThan(Duration.ofSeconds(5));
+          "%s: %d accepted in the second before, first claim %d ms after the restart%n",
+          stop, before, firstClaim.toMillis());
+      assertThat(before)
+          .as("accepted in the last second before the stop")
+          .isGreaterThanOrEqualTo(50);
+      assertThat(firstClaim).isLessThan(Duration.ofSeconds(5));
       await()
-          .atMost(PATIENCE)
+          .atMost(TIMEOUT)
           .until(() -> !producer.acceptedSince(System.nanoTime() - 100_000_000L).isEmpty());
     }
     assertCompletedOnce(producer);
   }
 
   @Test
-  void while_postgresql_is_frozen_requests_are_refused_in_time_and_nothing_piles_up() {
+  void requests_fail_in_time_and_threads_stay_bounded_while_postgresql_is_frozen() {
     Producer producer = Producer.start(api, "loss", CLIENTS);
     try (producer) {
       await()
-          .atMost(PATIENCE)
+          .atMost(TIMEOUT)
           .until(() -> producer.acceptedInTheSecondBefore(System.nanoTime()) >= 100);
       int threads = server.threads();
 
       postgres.freeze();
       try {
-        await().atMost(PATIENCE).until(() -> producer.refusals().size() >= 3 * CLIENTS);
+        await().atMost(TIMEOUT).until(() -> producer.failures().size() >= 3 * CLIENTS);
         assertThat(server.threads()).as("threads").isLessThan(threads + 30);
       } finally {
         postgres.thaw();
       }
 
       long thawed = System.nanoTime();
-      await().atMost(PATIENCE).until(() -> !producer.acceptedSince(thawed).isEmpty());
-      Duration longest = producer.refusals().stream().max(Duration::compareTo).orElseThrow();
+      await().atMost(TIMEOUT).until(() -> !producer.acceptedSince(thawed).isEmpty());
+      Duration longest = producer.failures().stream().max(Duration::compareTo).orElseThrow();
       System.out.printf(
-          "frozen: %d refusals, the slowest after %d ms, accepted again after %d ms%n",
-          producer.refusals().size(),
+          "frozen: %d requests failed, the slowest after %d ms, accepted again after %d ms%n",
+          producer.failures().size(),
           longest.toMillis(),
           Duration.ofNanos(System.nanoTime() - thawed).toMillis());
       assertThat(longest).isLessThan(Duration.ofSeconds(10));
@@ -112,7 +114,7 @@ class DatabaseLossTest {
     assertCompletedOnce(producer);
   }
 
-  /** How long after the last start of PostgreSQL, its recovery included, a task was claimed. */
+  /** Time from the last start of PostgreSQL, including its recovery, to the first claim. */
   private static Optional<Duration> firstClaim() {
     return database
         .column(
@@ -129,8 +131,8 @@ class DatabaseLossTest {
   }
 
   private static void assertCompletedOnce(Producer producer) {
-    await().atMost(PATIENCE).until(() -> database.unfinished() == 0);
-    assertThat(server.isAlive()).as("the node was not restarted").isTrue();
+    await().atMost(TIMEOUT).until(() -> database.unfinished() == 0);
+    assertThat(server.isAlive()).as("the node is still running").isTrue();
     assertThat(
             new HashSet<>(
                 database.column("SELECT id FROM carillon.task WHERE state = 'COMPLETED'")))

@@ -6,7 +6,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.regex.Pattern;
 
-/** The Java blocks of a document, and the same between marks in a test that runs them. */
+/** Finds the Java blocks of a document, and the marked blocks of the test that runs them. */
 final class DocBlocks {
 
   private static final Pattern BLOCK = Pattern.compile("(?ms)^```java\n(.*?)^```$");
@@ -16,15 +16,15 @@ final class DocBlocks {
   private DocBlocks() {}
 
   static List<String> in(String document) throws IOException {
-    return found(BLOCK, Path.of("../client/docs", document));
+    return blocks(BLOCK, Path.of("../client/docs", document));
   }
 
   static List<String> runBy(Class<?> test) throws IOException {
-    return found(
+    return blocks(
         MARKED, Path.of("src/test/java", test.getName().replace('.', '/').concat(".java")));
   }
 
-  private static List<String> found(Pattern pattern, Path file) throws IOException {
+  private static List<String> blocks(Pattern pattern, Path file) throws IOException {
     return pattern
         .matcher(Files.readString(file))
         .results()

@@ -19,11 +19,11 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import tools.jackson.databind.JsonNode;
 
-/** Stops the program while deliveries run. */
+/** Stops the program while deliveries are in flight. */
 class DrainTest {
 
   private static final int BACKLOG = 5_000;
-  private static final Duration PATIENCE = Duration.ofSeconds(30);
+  private static final Duration TIMEOUT = Duration.ofSeconds(30);
 
   @RegisterExtension final Servers servers = new Servers();
 
@@ -31,7 +31,7 @@ class DrainTest {
   private final Database database = new Database(address);
 
   @Test
-  void what_ends_in_time_completes_and_the_rest_goes_back_with_no_attempt_charged() {
+  void deliveries_that_outlast_the_drain_timeout_are_released_without_counting_an_attempt() {
     ServerProcess server = servers.startOn(address, "--drain-timeout", "2s");
     try (Receiver receiver = Receiver.start()) {
       CountDownLatch soon = new CountDownLatch(1);
@@ -43,25 +43,25 @@ class DrainTest {
           });
       List<String> quick = create(server, receiver.url("/soon"), 5);
       List<String> slow = create(server, receiver.url("/never"), 5);
-      await().atMost(PATIENCE).until(() -> receiver.count() == 10);
+      await().atMost(TIMEOUT).until(() -> receiver.count() == 10);
 
       server.terminate();
-      await().atMost(PATIENCE).until(() -> server.errors().contains("stopping"));
+      await().atMost(TIMEOUT).until(() -> server.errors().contains("stopping"));
       soon.countDown();
 
       assertThat(server.awaitExit()).isZero();
       assertThat(states(quick)).containsOnly("COMPLETED 1");
-      assertThat(states(slow)).as("given back").containsOnly("PENDING 0");
+      assertThat(states(slow)).as("released").containsOnly("PENDING 0");
       assertThat(database.count("SELECT count(*) FROM carillon.claim")).isZero();
       assertThat(
               database.count(
                   "SELECT count(*) FROM carillon.node WHERE lease_until > clock_timestamp()"))
-          .as("leases that others would have to wait for")
+          .as("remaining node leases")
           .isZero();
 
       receiver.answering(_ -> 200);
       servers.startOn(address);
-      await().atMost(PATIENCE).until(() -> database.unfinished() == 0);
+      await().atMost(TIMEOUT).until(() -> database.unfinished() == 0);
       assertThat(states(slow)).containsOnly("COMPLETED 1");
       assertThat(slow)
           .allSatisfy(
@@ -74,26 +74,26 @@ class DrainTest {
   }
 
   @Test
-  void a_stop_in_the_middle_of_a_backlog_is_quick_and_repeats_nothing() {
+  void a_stop_with_a_backlog_is_quick_and_repeats_no_delivery() {
     ServerProcess server = servers.startOn(address, "--concurrency", "50");
     try (Receiver receiver = Receiver.start()) {
       create(server, receiver.url("/"), BACKLOG);
-      await().atMost(PATIENCE).until(() -> receiver.count() >= 200);
+      await().atMost(TIMEOUT).until(() -> receiver.count() >= 200);
 
       long before = System.nanoTime();
       assertThat(server.stop()).isZero();
       Duration took = Duration.ofNanos(System.nanoTime() - before);
 
-      assertThat(took).as("the time to stop").isLessThan(Duration.ofSeconds(8));
+      assertThat(took).as("time to stop").isLessThan(Duration.ofSeconds(8));
       Set<String> delivered = receiver.byTask().keySet();
       assertThat(receiver.count()).as("deliveries").isEqualTo(delivered.size());
       assertThat(database.column("SELECT id FROM carillon.task WHERE state = 'COMPLETED'"))
-          .as("completed are those that were delivered")
+          .as("completed tasks")
           .hasSameElementsAs(delivered);
       assertThat(
               database.count(
                   "SELECT count(*) FROM carillon.task WHERE state = 'PENDING' AND attempt = 0"))
-          .as("left for later, as if nothing had been tried")
+          .as("pending tasks without an attempt")
           .isEqualTo(BACKLOG - delivered.size())
           .isPositive();
     }

@@ -9,8 +9,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 import javax.sql.DataSource;
 
 /**
- * A database whose connections die just before a statement, as those of a process do that is killed
- * there.
+ * A data source whose connections are aborted just before a given statement, like those of a
+ * process that is killed at that point.
  */
 final class DyingConnections {
 
@@ -19,7 +19,7 @@ final class DyingConnections {
   private final AtomicInteger deaths = new AtomicInteger();
 
   /**
-   * @param statement a part of the statement that is not reached
+   * @param statement part of the text of the statement that never runs
    */
   DyingConnections(DataSource real, String statement) {
     this.real = real;
@@ -53,7 +53,7 @@ final class DyingConnections {
         });
   }
 
-  /** What a call does. */
+  /** Handles a call of the proxied interface. */
   private interface Call {
     Object on(Method method, Object[] arguments) throws ReflectiveOperationException, SQLException;
   }

@@ -23,32 +23,32 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Takes the life of a primary and promotes its standby, with both hosts in the URL. A synchronous
- * standby loses nothing. An asynchronous one does, which the second test must find: if it does not,
- * the first proves nothing.
+ * Kills a primary and promotes its standby, with both hosts in the URL. A synchronous standby loses
+ * nothing. An asynchronous standby does, and the second test must detect that: otherwise the first
+ * test would prove nothing.
  */
 class FailoverTest {
 
-  private static final Duration PATIENCE = Duration.ofSeconds(60);
+  private static final Duration TIMEOUT = Duration.ofSeconds(60);
 
   @RegisterExtension final Servers servers = new Servers();
   @TempDir Path first;
   @TempDir Path second;
 
   @Test
-  void a_synchronous_standby_has_everything_that_was_accepted_and_the_node_works_on() {
+  void a_failover_to_a_synchronous_standby_loses_no_accepted_task() {
     try (OwnPostgres primary = new OwnPostgres(first);
         Standby standby = Standby.of(primary, second, Standby.Mode.SYNCHRONOUS);
         Receiver receiver = Receiver.start()) {
       ServerProcess server = servers.startOn(standby.bothHosts());
       try (Carillon api = server.connect()) {
         configure(api, receiver);
-        doesNotAcceptWhatNoStandbyHas(api, primary, standby);
+        assertCancelledReplicationWaitIsNotAccepted(api, primary, standby);
         Database promoted = new Database(standby.address());
         Producer producer = Producer.start(api, "failover", 16);
         try (producer) {
           await()
-              .atMost(PATIENCE)
+              .atMost(TIMEOUT)
               .until(() -> producer.acceptedInTheSecondBefore(System.nanoTime()) >= 100);
 
           primary.kill9();
@@ -57,35 +57,37 @@ class FailoverTest {
           long up = System.nanoTime();
 
           int delivered = receiver.count();
-          await().atMost(PATIENCE).until(() -> receiver.count() > delivered);
+          await().atMost(TIMEOUT).until(() -> receiver.count() > delivered);
           System.out.printf(
               "failover: promoted %d ms after the kill, first delivery %d ms later%n",
               (up - killed) / 1_000_000, (System.nanoTime() - up) / 1_000_000);
           assertThat(System.nanoTime() - up).isLessThan(Duration.ofSeconds(5).toNanos());
-          await().atMost(PATIENCE).until(() -> producer.acceptedSince(up).size() >= 100);
+          await().atMost(TIMEOUT).until(() -> producer.acceptedSince(up).size() >= 100);
         }
 
-        await().atMost(PATIENCE).until(() -> promoted.unfinished() == 0);
+        await().atMost(TIMEOUT).until(() -> promoted.unfinished() == 0);
         assertThat(lost(producer.accepted(), promoted)).as("accepted and lost").isEmpty();
         assertEndedOnce(promoted);
         assertThat(server.isAlive()).isTrue();
         assertThat(server.metric("carillon_database_timeline")).isEqualTo(2);
         assertThat(server.errors()).contains("database timeline changed timeline=2 before=1");
-        server.kill9(); // without a database its stop would take long
+        server.kill9(); // a normal stop would wait for the database
       }
     }
   }
 
-  /** An operator who ends the wait for the standby must not thereby make the API say yes. */
-  private static void doesNotAcceptWhatNoStandbyHas(
+  /**
+   * If an operator cancels the wait for the standby, the API must not report the task as accepted.
+   */
+  private static void assertCancelledReplicationWaitIsNotAccepted(
       Carillon api, OwnPostgres primary, Standby standby) {
     Database database = new Database(primary.address());
-    assertThat(statusOf(api)).as("while both are there").isEqualTo(202);
+    assertThat(statusOf(api)).as("while the standby receives").isEqualTo(202);
     standby.stopReceiving();
     try {
       CompletableFuture<Integer> status = CompletableFuture.supplyAsync(() -> statusOf(api));
       await()
-          .atMost(PATIENCE)
+          .atMost(TIMEOUT)
           .until(
               () ->
                   database.count(
@@ -109,52 +111,52 @@ class FailoverTest {
   }
 
   @Test
-  void an_asynchronous_standby_loses_what_it_had_not_received_and_nothing_else_goes_wrong() {
+  void a_failover_to_an_asynchronous_standby_loses_only_the_transactions_it_had_not_received() {
     try (OwnPostgres primary = new OwnPostgres(first);
         Standby standby = Standby.of(primary, second, Standby.Mode.ASYNCHRONOUS);
         Receiver receiver = Receiver.start()) {
-      // A lease that outlives all of this, so that nothing but the failover takes a claim away.
+      // The lease outlives the test, so that only the failover can lose a claim.
       ServerProcess server = servers.startOn(standby.bothHosts(), "--node-lease", "60s");
       try (Carillon api = server.connect()) {
         configure(api, receiver);
         Database promoted = new Database(standby.address());
         String zombie =
             api.post("/v1/tasks", Map.of("type", "failover", "delay", "3s")).path("id").asString();
-        await().atMost(PATIENCE).until(() -> promoted.unfinished() == 1);
+        await().atMost(TIMEOUT).until(() -> promoted.unfinished() == 1);
         standby.cutOff();
         long behind = System.nanoTime();
-        // Claimed and sent before the primary is lost; afterwards nothing knows of that claim.
-        CountDownLatch firstAnswer = new CountDownLatch(1);
-        receiver.answering(delivery -> answer(delivery, zombie, firstAnswer, 500));
-        await().atMost(PATIENCE).until(() -> receiver.byTask().containsKey(zombie));
+        // Claimed and sent before the primary is lost; the standby never learns of this claim.
+        CountDownLatch firstResponse = new CountDownLatch(1);
+        receiver.answering(delivery -> respond(delivery, zombie, firstResponse, 500));
+        await().atMost(TIMEOUT).until(() -> receiver.byTask().containsKey(zombie));
         Producer producer = Producer.start(api, "failover", 16);
         try (producer) {
-          await().atMost(PATIENCE).until(() -> producer.acceptedSince(behind).size() >= 100);
+          await().atMost(TIMEOUT).until(() -> producer.acceptedSince(behind).size() >= 100);
           primary.kill9();
         }
-        CountDownLatch secondAnswer = new CountDownLatch(1);
-        receiver.answering(delivery -> answer(delivery, zombie, secondAnswer, 200));
+        CountDownLatch secondResponse = new CountDownLatch(1);
+        receiver.answering(delivery -> respond(delivery, zombie, secondResponse, 200));
         standby.promote();
 
-        await().atMost(PATIENCE).until(() -> deliveries(receiver, zombie).size() == 2);
-        firstAnswer.countDown(); // the end of a claim that was never made, with the same fence
-        await().atMost(PATIENCE).until(() -> server.metric("carillon_completer_fenced_total") >= 1);
+        await().atMost(TIMEOUT).until(() -> deliveries(receiver, zombie).size() == 2);
+        firstResponse.countDown(); // the outcome of the lost claim, with the same fence
+        await().atMost(TIMEOUT).until(() -> server.metric("carillon_completer_fenced_total") >= 1);
         assertThat(deliveries(receiver, zombie))
             .extracting(Receiver.Delivery::fence)
             .containsExactly(1, 1);
         assertThat(api.get("/v1/tasks/" + zombie).path("status").asString()).isEqualTo("RUNNING");
-        secondAnswer.countDown();
+        secondResponse.countDown();
 
         String next = api.post("/v1/tasks", Map.of("type", "failover")).path("id").asString();
-        await().atMost(PATIENCE).until(() -> promoted.unfinished() == 0);
+        await().atMost(TIMEOUT).until(() -> promoted.unfinished() == 0);
         Set<String> lost = lost(producer.accepted(), promoted);
         System.out.printf(
             "asynchronous failover: %d of %d accepted tasks lost%n",
             lost.size(), producer.accepted().size());
-        assertThat(lost).as("the losses that a check like this must find").isNotEmpty();
+        assertThat(lost).as("accepted and lost").isNotEmpty();
         assertThat(lost(Set.of(zombie, next), promoted)).isEmpty();
         assertThat(api.get("/v1/tasks/" + zombie).path("attempt").asInt())
-            .as("attempts, of which the lost claim's end was none")
+            .as("attempts, without that of the lost claim")
             .isEqualTo(1);
         assertEndedOnce(promoted);
         assertThat(server.isAlive()).isTrue();
@@ -163,7 +165,7 @@ class FailoverTest {
     }
   }
 
-  private static int answer(
+  private static int respond(
       Receiver.Delivery delivery, String held, CountDownLatch until, int status)
       throws InterruptedException {
     if (!delivery.task().equals(held)) {

@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import tools.jackson.databind.JsonNode;
 
-/** Delivers to targets that try to harm the program. */
+/** Delivers to targets that try to exhaust or redirect the program. */
 class HostileTargetsTest {
 
   private static final Duration TIMEOUT = Duration.ofSeconds(2);
@@ -35,7 +35,7 @@ class HostileTargetsTest {
   }
 
   @Test
-  void a_target_can_neither_hold_an_attempt_nor_lead_it_elsewhere() throws Exception {
+  void a_target_cannot_outlast_the_timeout_or_redirect_a_delivery() throws Exception {
     try (Carillon api = server.connect();
         Receiver inside = Receiver.start();
         RawReceiver trickling =
@@ -52,16 +52,16 @@ class HostileTargetsTest {
       String unanswered = create(api, silent);
       String redirected = create(api, redirecting);
 
-      assertThat(ended(api, trickled).path("status").asString()).isEqualTo("DEAD");
-      assertThat(ended(api, unanswered).path("status").asString()).isEqualTo("DEAD");
-      assertThat(ended(api, unanswered).at("/error/kind").asString()).isEqualTo("timeout");
-      assertThat(ended(api, redirected).path("status").asString()).isEqualTo("DEAD");
+      assertThat(awaitEnd(api, trickled).path("status").asString()).isEqualTo("DEAD");
+      assertThat(awaitEnd(api, unanswered).path("status").asString()).isEqualTo("DEAD");
+      assertThat(awaitEnd(api, unanswered).at("/error/kind").asString()).isEqualTo("timeout");
+      assertThat(awaitEnd(api, redirected).path("status").asString()).isEqualTo("DEAD");
       assertThat(inside.count()).as("redirects followed").isZero();
     }
   }
 
   @Test
-  void an_answer_of_two_gigabytes_costs_no_memory() throws Exception {
+  void a_response_of_two_gigabytes_does_not_grow_memory() throws Exception {
     String chunk = "x".repeat(1 << 16);
     try (Carillon api = server.connect();
         RawReceiver huge =
@@ -73,19 +73,19 @@ class HostileTargetsTest {
                     wire.send(chunk);
                   }
                 })) {
-      assertThat(ended(api, create(api, huge)).path("status").asString()).isEqualTo("COMPLETED");
+      assertThat(awaitEnd(api, create(api, huge)).path("status").asString()).isEqualTo("COMPLETED");
       long before = server.residentBytes();
       for (int i = 0; i < ROUNDS; i++) {
-        JsonNode task = ended(api, create(api, huge));
+        JsonNode task = awaitEnd(api, create(api, huge));
         assertThat(task.path("status").asString()).isEqualTo("COMPLETED");
         assertThat(task.path("output").asString().length()).isLessThanOrEqualTo(4096);
       }
       long grown = server.residentBytes() - before;
 
       System.out.printf(
-          "hostile: %d answers of 2 GB, of which %d MB were sent, grew memory by %d MB%n",
+          "hostile: %d responses of 2 GB, of which %d MB were sent, grew memory by %d MB%n",
           ROUNDS, huge.bytesSent() >> 20, grown >> 20);
-      assertThat(grown).as("bytes of growth").isLessThan(64L << 20);
+      assertThat(grown).as("growth of memory in bytes").isLessThan(64L << 20);
     }
   }
 
@@ -113,8 +113,8 @@ class HostileTargetsTest {
         .asString();
   }
 
-  /** The task once it has ended, which it must soon after its attempt's deadline. */
-  private static JsonNode ended(Carillon api, String task) {
+  /** Waits for the task to end, and checks that it did so soon after the attempt's deadline. */
+  private static JsonNode awaitEnd(Carillon api, String task) {
     await()
         .atMost(TIMEOUT.plusSeconds(30))
         .pollInterval(Duration.ofMillis(20))
@@ -123,7 +123,7 @@ class HostileTargetsTest {
     Instant started = Instant.parse(ended.path("startedAt").asString());
     Instant finished = Instant.parse(ended.path("finishedAt").asString());
     assertThat(Duration.between(started, finished))
-        .as("the time that the attempt took")
+        .as("duration of the attempt")
         .isLessThan(TIMEOUT.plusSeconds(5));
     return ended;
   }

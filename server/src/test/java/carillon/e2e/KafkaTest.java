@@ -28,10 +28,10 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 import tools.jackson.databind.JsonNode;
 
-/** Tasks on their way through a real node to a real Kafka, which dies and comes back. */
+/** A real node that publishes tasks to a real Kafka broker, which is killed and restarted. */
 class KafkaTest {
 
-  private static final Duration PATIENCE = Duration.ofSeconds(60);
+  private static final Duration TIMEOUT = Duration.ofSeconds(60);
 
   @RegisterExtension static final Servers servers = new Servers();
   @TempDir static Path directory;
@@ -61,12 +61,12 @@ class KafkaTest {
   @AfterAll
   static void stop() {
     carillon.close();
-    server.kill9(); // its stop would wait for the broker
+    server.kill9(); // a normal stop would wait for the broker
     broker.close();
   }
 
   @Test
-  void none_of_50_000_is_lost_when_the_broker_dies_in_the_middle() {
+  void no_task_is_lost_when_the_broker_is_killed_while_publishing() {
     int count = 50_000;
     broker.makeTopic("many", 3);
     type("many", Map.of("topic", "many", "cluster", "main", "complete", "onPublish"));
@@ -74,21 +74,21 @@ class KafkaTest {
       submit("many", 10_000);
     }
 
-    await("some").atMost(PATIENCE).until(() -> unfinished("many") < count - 2_000);
+    await("some").atMost(TIMEOUT).until(() -> unfinished("many") < count - 2_000);
     broker.kill9();
     assertThat(unfinished("many")).as("killed in the middle").isPositive();
-    othersGoOn();
+    assertOtherTenantsContinue();
     broker.startAgain();
 
     await("the end")
-        .atMost(PATIENCE)
+        .atMost(TIMEOUT)
         .pollInterval(Duration.ofMillis(200))
         .until(() -> unfinished("many") == 0);
     List<KafkaReader.Message> messages = new ArrayList<>();
     Set<UUID> ids = new HashSet<>();
     try (KafkaReader reader = new KafkaReader(broker, "many")) {
       await("every message")
-          .atMost(PATIENCE)
+          .atMost(TIMEOUT)
           .until(
               () -> {
                 List<KafkaReader.Message> some = reader.read();
@@ -98,31 +98,31 @@ class KafkaTest {
               });
     }
     assertThat(database.count(OF_TYPE.formatted("many", "state = 'COMPLETED' AND attempt = 1")))
-        .as("completed without a charge for the broker's death")
+        .as("tasks completed at their first attempt despite the broker's death")
         .isEqualTo(count);
     assertThat(messages.stream().map(message -> message.id() + "/" + message.fence()))
         .as("a duplicate has a higher fence")
         .doesNotHaveDuplicates();
     System.out.printf(
-        "kafka: %d messages for %d tasks over a killed broker%n", messages.size(), count);
+        "kafka: %d messages for %d tasks with one kill of the broker%n", messages.size(), count);
   }
 
-  /** While Kafka is gone, nobody else waits for it. */
-  private static void othersGoOn() {
-    carillon.put("/v1/tenants/beside", Map.of());
-    Carillon beside = carillon.withTenant("beside"); // not closed: it is the same client
+  /** Tasks of other targets must not wait while Kafka is down. */
+  private static void assertOtherTenantsContinue() {
+    carillon.put("/v1/tenants/other", Map.of());
+    Carillon other = carillon.withTenant("other"); // not closed: it shares the client's connections
     String id =
-        beside
+        other
             .post("/v1/tasks", Map.of("type", "kept", "target", Map.of("discard", Map.of())))
             .get("id")
             .asString();
-    await("another's task")
+    await("the task of another tenant")
         .atMost(Duration.ofSeconds(5))
-        .until(() -> status(beside, id).equals("COMPLETED"));
+        .until(() -> status(other, id).equals("COMPLETED"));
   }
 
   @Test
-  void a_task_that_is_to_be_reported_stays_running_until_its_consumer_says_so() {
+  void a_published_task_stays_running_until_its_consumer_reports_the_outcome() {
     broker.makeTopic("jobs", 1);
     type("jobs", Map.of("topic", "jobs", "cluster", "main"), "leaseTimeout", "2s");
     String id = create("jobs");
@@ -130,7 +130,8 @@ class KafkaTest {
     try (KafkaReader reader = new KafkaReader(broker, "jobs")) {
       KafkaReader.Message first = reader.read(1).getFirst();
       assertThat(status(carillon, id)).isEqualTo("RUNNING");
-      KafkaReader.Message second = reader.read(1).getFirst(); // its lease has lapsed
+      KafkaReader.Message second =
+          reader.read(1).getFirst(); // published again after the lease expired
 
       assertThat(second.id()).isEqualTo(first.id()).hasToString(id);
       assertThat(second.fence()).isGreaterThan(first.fence());
@@ -141,7 +142,7 @@ class KafkaTest {
   }
 
   @Test
-  void what_no_topic_takes_is_tried_again_and_dies() {
+  void a_task_without_a_topic_is_retried_and_ends_dead() {
     type(
         "lost",
         Map.of("topic", "nowhere", "cluster", "main", "complete", "onPublish"),
@@ -150,14 +151,14 @@ class KafkaTest {
 
     String id = create("lost");
 
-    await("death").atMost(PATIENCE).until(() -> status(carillon, id).equals("DEAD"));
+    await("death").atMost(TIMEOUT).until(() -> status(carillon, id).equals("DEAD"));
     JsonNode task = carillon.get("/v1/tasks/" + id);
     assertThat(task.get("attempt").asInt()).isEqualTo(2);
     assertThat(task.toString()).contains("unroutable").contains("no such topic");
   }
 
   @Test
-  void a_group_that_is_behind_stops_its_type_until_it_has_caught_up() {
+  void a_consumer_group_at_the_depth_limit_stops_publishing_until_it_catches_up() {
     broker.makeTopic("deep", 2);
     type(
         "deep",
@@ -175,8 +176,8 @@ class KafkaTest {
 
     submit("deep", 250);
 
-    await("the limit").atMost(PATIENCE).until(() -> unfinished("deep") == 150);
-    await("it stays")
+    await("the limit").atMost(TIMEOUT).until(() -> unfinished("deep") == 150);
+    await("no change at the limit")
         .during(Duration.ofMillis(1_500))
         .atMost(Duration.ofSeconds(3))
         .until(() -> unfinished("deep") == 150);
@@ -187,11 +188,11 @@ class KafkaTest {
         reader.commit();
       }
     }
-    await("the end").atMost(PATIENCE).until(() -> unfinished("deep") == 0);
+    await("the end").atMost(TIMEOUT).until(() -> unfinished("deep") == 0);
   }
 
   @Test
-  void a_secured_cluster_is_written_to_with_tls_and_a_password() {
+  void a_node_publishes_to_a_cluster_with_tls_and_a_password() {
     broker.makeTopic("sealed", 1);
     broker.makeTopic("forbidden", 1);
     secure.forbid(broker, "forbidden");
@@ -206,8 +207,8 @@ class KafkaTest {
     String sealed = create("sealed");
     String forbidden = create("forbidden");
 
-    await("the message").atMost(PATIENCE).until(() -> status(carillon, sealed).equals("COMPLETED"));
-    await("the refusal").atMost(PATIENCE).until(() -> status(carillon, forbidden).equals("DEAD"));
+    await("the message").atMost(TIMEOUT).until(() -> status(carillon, sealed).equals("COMPLETED"));
+    await("the refusal").atMost(TIMEOUT).until(() -> status(carillon, forbidden).equals("DEAD"));
     assertThat(carillon.get("/v1/tasks/" + forbidden).toString()).contains("broker_refused");
   }
 
@@ -240,8 +241,8 @@ class KafkaTest {
         .asString();
   }
 
-  private static String status(Carillon as, String id) {
-    return as.get("/v1/tasks/" + id).get("status").asString();
+  private static String status(Carillon tenant, String id) {
+    return tenant.get("/v1/tasks/" + id).get("status").asString();
   }
 
   private static long unfinished(String type) {

@@ -29,7 +29,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** A worker whose tasks come from Kafka. */
+/** A worker that receives its tasks from Kafka. */
 class KafkaWorkerTest extends BrokerWorkerContract {
 
   private static final int PARTITIONS = 4;
@@ -59,7 +59,7 @@ class KafkaWorkerTest extends BrokerWorkerContract {
   }
 
   @Override
-  void make(String name) {
+  void createQueue(String name) {
     kafka.makeTopic(name, PARTITIONS);
   }
 
@@ -88,11 +88,11 @@ class KafkaWorkerTest extends BrokerWorkerContract {
                 "heartbeat.interval.ms",
                 300),
             name)
-        .onSkipped((message, why) -> strange.add(why));
+        .onSkipped((message, why) -> skipped.add(why));
   }
 
   @Override
-  long left(String name) {
+  long remaining(String name) {
     try {
       Map<TopicPartition, OffsetSpec> ends = new HashMap<>();
       for (int i = 0; i < PARTITIONS; i++) {
@@ -100,12 +100,12 @@ class KafkaWorkerTest extends BrokerWorkerContract {
       }
       Map<TopicPartition, OffsetAndMetadata> committed =
           admin.listConsumerGroupOffsets(name).partitionsToOffsetAndMetadata().get();
-      long left = 0;
+      long remaining = 0;
       for (var end : admin.listOffsets(ends).all().get().entrySet()) {
         OffsetAndMetadata offset = committed.get(end.getKey());
-        left += end.getValue().offset() - (offset == null ? 0 : offset.offset());
+        remaining += end.getValue().offset() - (offset == null ? 0 : offset.offset());
       }
-      return left;
+      return remaining;
     } catch (ExecutionException e) {
       throw new AssertionError(e);
     } catch (InterruptedException e) {
@@ -115,9 +115,9 @@ class KafkaWorkerTest extends BrokerWorkerContract {
   }
 
   @Test
-  void what_the_document_shows_works() throws IOException {
+  void the_example_of_the_documentation_works() throws IOException {
     String servers = kafka.servers();
-    make("invoices");
+    createQueue("invoices");
     publishTasks("invoices", "invoice.pay", 3);
     // document begins
     KafkaSource invoices =
@@ -131,7 +131,7 @@ class KafkaWorkerTest extends BrokerWorkerContract {
             .source(invoices)
             .start();
     // document ends
-    await().atMost(PATIENCE).until(() -> completed("invoice.pay") == 3);
+    await().atMost(TIMEOUT).until(() -> completed("invoice.pay") == 3);
     biller.close();
 
     assertThat(DocBlocks.in("brokers.md"))
@@ -140,15 +140,15 @@ class KafkaWorkerTest extends BrokerWorkerContract {
   }
 
   @Test
-  void settings_that_the_source_rests_on_are_refused() {
+  void missing_or_reserved_settings_are_rejected() {
     Map<String, String> good = Map.of("bootstrap.servers", "localhost:1", "group.id", "g");
     assertThatThrownBy(() -> KafkaSource.of(Map.of("group.id", "g"), "t"))
         .hasMessageContaining("bootstrap.servers");
     assertThatThrownBy(() -> KafkaSource.of(good)).hasMessageContaining("topic");
-    for (String ours : List.of("enable.auto.commit", "value.deserializer")) {
+    for (String reserved : List.of("enable.auto.commit", "value.deserializer")) {
       Map<String, String> bad = new HashMap<>(good);
-      bad.put(ours, "true");
-      assertThatThrownBy(() -> KafkaSource.of(bad, "t")).hasMessageContaining(ours);
+      bad.put(reserved, "true");
+      assertThatThrownBy(() -> KafkaSource.of(bad, "t")).hasMessageContaining(reserved);
     }
   }
 }

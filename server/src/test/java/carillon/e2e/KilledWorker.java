@@ -9,7 +9,7 @@ import java.sql.PreparedStatement;
 import java.sql.SQLException;
 import java.time.Duration;
 
-/** A user's program that is killed: counts up a row for each task, with the ledger. */
+/** A worker process that the test kills: it increments a row for each task, through the ledger. */
 final class KilledWorker {
 
   static final Duration LEASE = Duration.ofSeconds(2);
@@ -39,9 +39,9 @@ final class KilledWorker {
       """;
 
   /**
-   * Works until it is killed.
+   * Handles tasks until it is killed.
    *
-   * @param arguments the server's URL, a key, the name of the worker, and URL, user and password of
+   * @param arguments URL of the server, API key, name of the worker, and URL, user and password of
    *     the database
    */
   public static void main(String[] arguments) throws InterruptedException {
@@ -66,7 +66,7 @@ final class KilledWorker {
               if (!isNew) {
                 execute(database, SKIPPED, context.id());
               }
-              // Half of the kills shall come after the commit and before the report.
+              // As long as the effect: half of the kills hit between the commit and the report.
               execute(database, "DO 'BEGIN PERFORM pg_sleep(0.02); END'");
               return null;
             })

@@ -20,19 +20,19 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
 /**
- * Measures how long after its due time a task reaches its target, on a machine that does little
- * else. Only what no machine may do is asserted: early, or far too late.
+ * Measures the start delay: the time from a task's due time to its arrival at the target. The
+ * assertions are loose because the machine may be busy: no task is early, and p99 is below 250 ms.
  */
 class LatenessTest {
 
   private static final int TASKS = Integer.getInteger("carillon.e2e.lateness-tasks", 200);
-  private static final Duration EVERY = Duration.ofMillis(20);
-  private static final Duration AHEAD = Duration.ofSeconds(2);
+  private static final Duration INTERVAL = Duration.ofMillis(20);
+  private static final Duration DELAY = Duration.ofSeconds(2);
 
   @RegisterExtension final Servers servers = new Servers();
 
   @Test
-  void a_task_arrives_when_it_is_due_and_not_before() {
+  void a_task_is_delivered_soon_after_its_due_time_and_never_before() {
     ServerProcess server = servers.startOn(Postgres.freshDatabase());
     try (Receiver receiver = Receiver.start();
         Carillon api = server.connect()) {
@@ -46,32 +46,34 @@ class LatenessTest {
                   }
                 },
                 0,
-                EVERY.toMillis(),
+                INTERVAL.toMillis(),
                 TimeUnit.MILLISECONDS);
         await().atMost(Duration.ofMinutes(5)).until(() -> receiver.count() == TASKS);
       }
 
-      List<Duration> lateness =
+      List<Duration> startDelays =
           receiver.deliveries().stream()
               .map(delivery -> Duration.between(Instant.parse(due(delivery)), delivery.at()))
               .sorted()
               .toList();
-      Duration p99 = lateness.get(TASKS * 99 / 100);
+      Duration p99 = startDelays.get(TASKS * 99 / 100);
       System.out.printf(
-          "lateness: %d tasks, p50 %.1f ms, p99 %.1f ms, max %.1f ms%n",
-          TASKS, millis(lateness.get(TASKS / 2)), millis(p99), millis(lateness.getLast()));
-      assertThat(lateness.getFirst()).as("the earliest").isGreaterThanOrEqualTo(Duration.ZERO);
+          "start delay: %d tasks, p50 %.1f ms, p99 %.1f ms, max %.1f ms%n",
+          TASKS, millis(startDelays.get(TASKS / 2)), millis(p99), millis(startDelays.getLast()));
+      assertThat(startDelays.getFirst())
+          .as("smallest start delay")
+          .isGreaterThanOrEqualTo(Duration.ZERO);
       assertThat(p99).isLessThan(Duration.ofMillis(250));
     }
   }
 
-  /** In the payload, so that it is the time asked for and not what anything made of it. */
+  /** The requested due time, from the payload: the server cannot have changed it. */
   private static String due(Receiver.Delivery delivery) {
     return delivery.body().replaceAll("^\"|\"$", "");
   }
 
   private static void create(Carillon api, Receiver receiver) {
-    String dueAt = Instant.now().plus(AHEAD).truncatedTo(ChronoUnit.MILLIS).toString();
+    String dueAt = Instant.now().plus(DELAY).truncatedTo(ChronoUnit.MILLIS).toString();
     api.post(
         "/v1/tasks",
         Map.of(

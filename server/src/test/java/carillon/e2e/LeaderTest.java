@@ -15,13 +15,13 @@ import java.util.concurrent.Callable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** Takes the leader away in every way, and looks who follows and where the shards go. */
+/** Suspends, kills and stops the leader; another node takes over, and the shards are reassigned. */
 class LeaderTest {
 
-  /** Of a leader, half of the nodes'. */
-  private static final Duration LEASE = Duration.ofMillis(1500);
+  /** The leader's lease: half of the node lease. */
+  private static final Duration LEADER_LEASE = Duration.ofMillis(1500);
 
-  /** Until the next one has noticed and acted, on a busy machine. */
+  /** Time for another node to react, on a busy machine. */
   private static final Duration SLACK = Duration.ofSeconds(2);
 
   @RegisterExtension final Servers servers = new Servers();
@@ -40,59 +40,59 @@ class LeaderTest {
                 + " WHERE l.lease_until > clock_timestamp()")
         .stream()
         .findFirst()
-        .orElse("nobody");
+        .orElse("none");
   }
 
   private long term() {
     return database.count("SELECT term FROM carillon.leadership");
   }
 
-  /** How many shards each node has that is there, by name. */
+  /** The number of shards of each live node, such as {@code a 32}. */
   private List<String> loads() {
     return database.column(
         "SELECT n.label || ' ' || count(*) FROM carillon.shard s JOIN carillon.node n ON n.id ="
             + " s.node WHERE n.lease_until > clock_timestamp() GROUP BY n.label ORDER BY 1");
   }
 
-  private void within(Duration most, Callable<Boolean> isSo) {
-    await().atMost(most).pollInterval(Duration.ofMillis(20)).until(isSo);
+  private void awaitWithin(Duration timeout, Callable<Boolean> condition) {
+    await().atMost(timeout).pollInterval(Duration.ofMillis(20)).until(condition);
   }
 
   private static ServerProcess named(String name, Map<String, ServerProcess> all) {
     return Objects.requireNonNull(all.get(name), name);
   }
 
-  /** Who leads after it, in a later term. */
-  private String nextLeader(String before, Duration most, Runnable loss) {
+  /** Removes the leader, and waits for the next leader in a later term. */
+  private String nextLeader(String before, Duration timeout, Runnable loss) {
     long term = term();
     assertThat(leader()).isEqualTo(before);
     loss.run();
-    within(most, () -> term() > term && !List.of(before, "nobody").contains(leader()));
+    awaitWithin(timeout, () -> term() > term && !List.of(before, "none").contains(leader()));
     return leader();
   }
 
   @Test
-  void whoever_leads_next_does_so_in_seconds_and_shares_the_shards_out() {
+  void a_new_leader_takes_over_within_seconds_and_reassigns_the_shards() {
     ServerProcess a = launch("a", "api,engine").awaitReady();
-    within(SLACK, () -> leader().equals("a"));
+    awaitWithin(SLACK, () -> leader().equals("a"));
     ServerProcess b = launch("b", "engine");
     ServerProcess front = launch("front", "api");
     b.awaitReady();
     front.awaitReady();
-    within(SLACK, () -> loads().equals(List.of("a 32", "b 32")));
+    awaitWithin(SLACK, () -> loads().equals(List.of("a 32", "b 32")));
     assertThat(a.metric("carillon_leader")).isEqualTo(1);
     assertThat(b.metric("carillon_leader")).isZero();
-    within(SLACK, () -> b.metric("carillon_shards") == 32 && b.metric("carillon_term") == term());
+    awaitWithin(
+        SLACK, () -> b.metric("carillon_shards") == 32 && b.metric("carillon_term") == term());
     assertThat(front.metric("carillon_shards")).isZero();
 
-    String second =
-        nextLeader("a", LEASE.plus(SLACK), a::suspend); // b or front, which does not matter
+    String second = nextLeader("a", LEADER_LEASE.plus(SLACK), a::suspend); // b or front
     a.resume();
-    within(SLACK, () -> a.metric("carillon_leader") == 0);
-    within(SLACK.multipliedBy(2), () -> loads().equals(List.of("a 32", "b 32")));
+    awaitWithin(SLACK, () -> a.metric("carillon_leader") == 0);
+    awaitWithin(SLACK.multipliedBy(2), () -> loads().equals(List.of("a 32", "b 32")));
 
     Map<String, ServerProcess> all = Map.of("a", a, "b", b, "front", front);
-    String third = nextLeader(second, LEASE.plus(SLACK), () -> named(second, all).kill9());
+    String third = nextLeader(second, LEADER_LEASE.plus(SLACK), () -> named(second, all).kill9());
 
     nextLeader(third, SLACK, () -> assertThat(named(third, all).stop()).isZero());
   }

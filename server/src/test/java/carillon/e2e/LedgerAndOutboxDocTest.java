@@ -22,7 +22,7 @@ import javax.sql.DataSource;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** What the document about the ledger and the outbox shows: it stands here too, and runs. */
+/** Runs the examples of the document about the ledger and the outbox. */
 class LedgerAndOutboxDocTest {
 
   @RegisterExtension static final Servers servers = new Servers();
@@ -32,14 +32,14 @@ class LedgerAndOutboxDocTest {
   private final DataSource dataSource = database.dataSource();
 
   @Test
-  void every_block_is_code_that_runs_here() throws IOException {
+  void every_example_of_the_document_is_run_by_this_test() throws IOException {
     assertThat(DocBlocks.in("ledger-and-outbox.md"))
         .hasSizeGreaterThan(5)
         .containsExactlyInAnyOrderElementsOf(DocBlocks.runBy(LedgerAndOutboxDocTest.class));
   }
 
   @Test
-  void what_it_shows_works() throws SQLException {
+  void the_examples_of_the_document_work() throws SQLException {
     Carillon carillon = servers.startOn(database.address()).connect();
     database.execute("CREATE TABLE paid (invoice int)");
 

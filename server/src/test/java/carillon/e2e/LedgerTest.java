@@ -24,11 +24,11 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import tools.jackson.databind.node.JsonNodeFactory;
 
-/** Processes tasks once on a user's database, whatever comes twice. */
+/** The ledger of the client: each task has its effect on the user's database once. */
 class LedgerTest {
 
   private final Database database = new Database(Postgres.emptyDatabase());
-  // Of its own: the common pool may have one thread, for which both would wait.
+  // Not the common pool: it may have one thread, and the test needs two.
   private final ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
   private final Ledger ledger = Ledger.of(database.dataSource());
 
@@ -40,7 +40,7 @@ class LedgerTest {
   }
 
   @Test
-  void a_task_that_comes_again_has_its_effect_once() throws SQLException {
+  void a_task_delivered_twice_has_its_effect_once() throws SQLException {
     UUID id = UUID.randomUUID();
 
     assertThat(ledger.once(new Delivered(id, 1), LedgerTest::effect)).isTrue();
@@ -52,7 +52,7 @@ class LedgerTest {
   }
 
   @Test
-  void work_that_throws_leaves_neither_effect_nor_mark() throws SQLException {
+  void work_that_throws_is_rolled_back_with_the_mark() throws SQLException {
     Delivered task = new Delivered(UUID.randomUUID(), 1);
 
     assertThatThrownBy(
@@ -71,10 +71,10 @@ class LedgerTest {
   }
 
   @Test
-  void a_second_delivery_waits_for_the_first_to_commit_or_not() throws Exception {
+  void a_second_delivery_waits_for_the_transaction_of_the_first() throws Exception {
     UUID id = UUID.randomUUID();
-    CountDownLatch isIn = new CountDownLatch(1);
-    CountDownLatch goOn = new CountDownLatch(1);
+    CountDownLatch hasBegun = new CountDownLatch(1);
+    CountDownLatch mayCommit = new CountDownLatch(1);
     var first =
         CompletableFuture.supplyAsync(
             () ->
@@ -82,16 +82,16 @@ class LedgerTest {
                     new Delivered(id, 1),
                     connection -> {
                       effect(connection);
-                      isIn.countDown();
-                      await().until(() -> goOn.getCount() == 0);
+                      hasBegun.countDown();
+                      await().until(() -> mayCommit.getCount() == 0);
                     }),
             threads);
-    isIn.await();
+    hasBegun.await();
     var second =
         CompletableFuture.supplyAsync(
             () -> once(new Delivered(id, 2), LedgerTest::effect), threads);
     await().until(() -> database.count(WAITING) == 1);
-    goOn.countDown();
+    mayCommit.countDown();
 
     assertThat(first.join()).isTrue();
     assertThat(second.join()).isFalse();
@@ -108,7 +108,7 @@ class LedgerTest {
       """;
 
   @Test
-  void a_transaction_of_ones_own_keeps_or_loses_the_mark_with_the_rest() throws SQLException {
+  void a_mark_commits_or_rolls_back_with_the_callers_transaction() throws SQLException {
     Delivered task = new Delivered(UUID.randomUUID(), 1);
     try (Connection connection = database.dataSource().getConnection()) {
       assertThatThrownBy(() -> ledger.markProcessed(connection, task))
@@ -129,11 +129,11 @@ class LedgerTest {
   }
 
   @Test
-  void what_is_old_is_forgotten_and_what_is_not_is_kept() throws SQLException {
+  void only_marks_older_than_the_limit_are_deleted() throws SQLException {
     UUID old = UUID.randomUUID();
-    UUID young = UUID.randomUUID();
+    UUID recent = UUID.randomUUID();
     ledger.once(new Delivered(old, 1), connection -> {});
-    ledger.once(new Delivered(young, 1), connection -> {});
+    ledger.once(new Delivered(recent, 1), connection -> {});
     database.execute(
         "UPDATE processed_task SET processed_at = now() - interval '31 days' WHERE task_id = '"
             + old
@@ -142,16 +142,16 @@ class LedgerTest {
     assertThat(ledger.forgetBefore(Duration.ofDays(30))).isEqualTo(1);
 
     assertThat(ledger.isProcessed(old)).isFalse();
-    assertThat(ledger.isProcessed(young)).isTrue();
+    assertThat(ledger.isProcessed(recent)).isTrue();
   }
 
   @Test
-  void a_table_may_lie_elsewhere_but_its_name_is_only_a_name() throws SQLException {
+  void the_table_can_be_in_another_schema_but_must_be_a_plain_name() throws SQLException {
     database.execute("CREATE SCHEMA app");
-    Ledger elsewhere = ledger.inTable("app.done");
-    elsewhere.createTable();
+    Ledger other = ledger.inTable("app.done");
+    other.createTable();
 
-    assertThat(elsewhere.once(new Delivered(UUID.randomUUID(), 1), LedgerTest::effect)).isTrue();
+    assertThat(other.once(new Delivered(UUID.randomUUID(), 1), LedgerTest::effect)).isTrue();
 
     assertThat(database.count("SELECT count(*) FROM app.done")).isEqualTo(1);
     assertThatThrownBy(() -> ledger.inTable("done; DROP TABLE effect"))

@@ -16,53 +16,53 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import tools.jackson.databind.JsonNode;
 
-/** Pauses a node for longer than its lease, as a sleeping machine would be. */
+/** Pauses a node for longer than its lease, like a suspended machine. */
 class LongPauseTest {
 
-  private static final Duration PATIENCE = Duration.ofSeconds(30);
+  private static final Duration TIMEOUT = Duration.ofSeconds(30);
 
   @RegisterExtension final Servers servers = new Servers();
 
   private final Db.Address database = Postgres.freshDatabase();
 
   @Test
-  void a_node_that_slept_past_its_lease_writes_nothing_and_works_on_under_another_id() {
+  void a_node_paused_past_its_lease_writes_nothing_and_rejoins_under_a_new_id() {
     ServerProcess a = servers.startOn(database, "--node-id", "a", "--node-lease", "2s");
     try (Receiver receiver = Receiver.start();
         Carillon api = a.connect()) {
       CountDownLatch held = receiver.holding();
       String task = create(api, receiver);
-      await().atMost(PATIENCE).until(() -> receiver.count() == 1);
-      String sleeper = task(api, task).path("leasedBy").asString();
+      await().atMost(TIMEOUT).until(() -> receiver.count() == 1);
+      String pausedNode = task(api, task).path("leasedBy").asString();
       ServerProcess b = servers.startOn(database, "--node-id", "b", "--node-lease", "2s");
 
       a.suspend();
       receiver.answering(_ -> 200);
-      JsonNode taken;
+      JsonNode completed;
       try (Carillon other = b.connect()) {
-        await().atMost(PATIENCE).until(() -> isCompleted(other, task));
-        taken = task(other, task);
+        await().atMost(TIMEOUT).until(() -> isCompleted(other, task));
+        completed = task(other, task);
       }
       held.countDown();
       a.resume();
-      await().atMost(PATIENCE).until(() -> a.metric("carillon_completer_fenced_total") >= 1);
+      await().atMost(TIMEOUT).until(() -> a.metric("carillon_completer_fenced_total") >= 1);
 
       assertThat(receiver.byTask().get(task))
           .extracting(Receiver.Delivery::fence)
           .containsExactly(1, 2);
-      assertThat(taken.path("leasedBy").asString()).startsWith("b-");
-      assertThat(taken.path("fence").asInt()).isEqualTo(2);
-      assertThat(task(api, task)).as("after the sleeper woke up").isEqualTo(taken);
+      assertThat(completed.path("leasedBy").asString()).startsWith("b-");
+      assertThat(completed.path("fence").asInt()).isEqualTo(2);
+      assertThat(task(api, task)).as("after the paused node resumed").isEqualTo(completed);
       await()
-          .atMost(PATIENCE) // the heartbeat may wake up after the completer
-          .until(() -> a.errors().contains("lease lapsed node=" + sleeper));
+          .atMost(TIMEOUT) // the heartbeat may resume after the completer
+          .until(() -> a.errors().contains("lease lapsed node=" + pausedNode));
 
       assertThat(b.stop()).isZero();
       String next = create(api, receiver);
-      await().atMost(PATIENCE).until(() -> isCompleted(api, next));
+      await().atMost(TIMEOUT).until(() -> isCompleted(api, next));
       assertThat(task(api, next).path("leasedBy").asString())
           .startsWith("a-")
-          .isNotEqualTo(sleeper);
+          .isNotEqualTo(pausedNode);
     }
   }
 

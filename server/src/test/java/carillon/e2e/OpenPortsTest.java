@@ -34,7 +34,7 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What a node says of its open ports, what they show to whom, and that no task reaches them. */
+/** Which ports a node opens, who may read from them, and that no task can reach them. */
 class OpenPortsTest {
 
   private static final String METRICS_KEY = "scrape-0123456789-0123456789-0123456789";
@@ -64,7 +64,7 @@ class OpenPortsTest {
   }
 
   @Test
-  void a_node_that_others_can_reach_says_so_and_names_the_file_that_it_read() {
+  void plain_http_beyond_loopback_is_logged_with_the_configuration_file() {
     assertThat(server.errors())
         .containsPattern("WARN .*plain HTTP is open to the network bind=0\\.0\\.0\\.0 port=")
         .containsPattern("INFO .*read configuration file path=/.*/home/carillon\\.yaml")
@@ -76,7 +76,7 @@ class OpenPortsTest {
   }
 
   @Test
-  void metrics_are_shown_to_the_key_for_them_and_to_admins_only() throws Exception {
+  void only_the_metrics_key_and_admin_keys_can_read_metrics() throws Exception {
     String viewer;
     try (Carillon api = server.connect()) {
       viewer = api.post("/v1/keys", Map.of("name", "v", "role", "viewer")).path("key").asString();
@@ -90,14 +90,14 @@ class OpenPortsTest {
       assertThat(get(base + "/health/live", null).statusCode()).as(base).isEqualTo(200);
       assertThat(get(base + "/health/ready", null).statusCode()).as(base).isEqualTo(200);
     }
-    // It opens nothing else, and the port of the metrics has nothing else.
+    // The metrics key opens nothing else, and the metrics port serves nothing else.
     assertThat(get(server.url() + "/v1/tasks", METRICS_KEY).statusCode()).isEqualTo(401);
     assertThat(get(metricsUrl + "/v1/tasks", server.adminKey()).statusCode()).isEqualTo(404);
     assertThat(get(metricsUrl + "/", null).statusCode()).isEqualTo(404);
   }
 
   @Test
-  void metrics_with_a_port_and_no_key_are_open_there_and_not_at_the_api() throws Exception {
+  void metrics_without_a_key_are_open_on_their_own_port_only() throws Exception {
     ServerProcess other =
         servers.start(
             servers.newDataDir(), "--database-url", Servers.url(database), "--metrics-port", "0");
@@ -110,7 +110,7 @@ class OpenPortsTest {
   }
 
   @Test
-  void an_address_has_as_many_connections_as_the_operator_allows() throws Exception {
+  void an_address_cannot_open_more_connections_than_configured() throws Exception {
     ServerProcess other =
         servers.start(
             servers.newDataDir(),
@@ -134,15 +134,15 @@ class OpenPortsTest {
   }
 
   private static InputStream stream(HttpRequest request) throws Exception {
-    HttpResponse<InputStream> answer =
+    HttpResponse<InputStream> response =
         http.send(request, HttpResponse.BodyHandlers.ofInputStream());
-    assertThat(answer.statusCode()).isEqualTo(200);
-    return answer.body();
+    assertThat(response.statusCode()).isEqualTo(200);
+    return response.body();
   }
 
   @ParameterizedTest
   @ValueSource(strings = {"127.0.0.1", "localhost", "127.8.8.8", "[::ffff:127.0.0.1]"})
-  void no_task_reaches_the_node_or_its_database(String host) {
+  void a_task_cannot_target_the_node_or_its_database(String host) {
     List<Integer> ports =
         List.of(
             server.url().getPort(),
@@ -161,19 +161,19 @@ class OpenPortsTest {
 
   @Test
   void every_metric_has_a_legal_name_a_type_and_a_help_text() throws Exception {
-    get(server.url() + "/v1/nothing", null); // also what is counted only once it happens
+    get(server.url() + "/v1/nothing", null); // creates the metrics of failed requests
     String text = get(metricsUrl + "/metrics", METRICS_KEY).body();
 
-    assertThat(mistakesIn(text)).isEmpty();
+    assertThat(problemsIn(text)).isEmpty();
     Path promtool = Path.of("/usr/bin/promtool");
     if (Files.isExecutable(promtool)) {
-      assertThat(checkedBy(promtool, text)).isEmpty();
+      assertThat(check(promtool, text)).isEmpty();
     }
   }
 
-  /** What promtool would say of the names, help texts and types, and of samples without them. */
-  private static List<String> mistakesIn(String text) {
-    List<String> mistakes = new ArrayList<>();
+  /** Checks names, help texts and types like promtool, for machines without it. */
+  private static List<String> problemsIn(String text) {
+    List<String> problems = new ArrayList<>();
     Map<String, String> help = new HashMap<>();
     Map<String, String> types = new HashMap<>();
     Set<String> sampled = new HashSet<>();
@@ -191,13 +191,13 @@ class OpenPortsTest {
     types.forEach(
         (name, type) -> {
           if (help.getOrDefault(name, "").isEmpty()) {
-            mistakes.add(name + " has no help text");
+            problems.add(name + " has no help text");
           }
           if (!name.matches("carillon_[a-z][a-z0-9_]*[a-z0-9]") || name.contains("__")) {
-            mistakes.add(name + " is not a name of ours");
+            problems.add(name + " is not a valid name for a Carillon metric");
           }
           if (type.equals("counter") != name.endsWith("_total")) {
-            mistakes.add(name + " is a " + type);
+            problems.add(name + " is a " + type);
           }
         });
     for (String name : sampled) {
@@ -205,13 +205,13 @@ class OpenPortsTest {
           types.containsKey(name)
               || types.containsKey(name.replaceFirst("_(bucket|count|sum|max)$", ""));
       if (!isTyped) {
-        mistakes.add(name + " has no type");
+        problems.add(name + " has no type");
       }
     }
-    return mistakes;
+    return problems;
   }
 
-  private static String checkedBy(Path promtool, String text) throws Exception {
+  private static String check(Path promtool, String text) throws Exception {
     Process process =
         new ProcessBuilder(promtool.toString(), "check", "metrics")
             .redirectErrorStream(true)
@@ -219,9 +219,9 @@ class OpenPortsTest {
     try (var in = process.getOutputStream()) {
       in.write(text.getBytes(StandardCharsets.UTF_8));
     }
-    String said = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+    String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
     assertThat(process.waitFor(10, TimeUnit.SECONDS)).isTrue();
-    return said + (process.exitValue() == 0 ? "" : "status " + process.exitValue());
+    return output + (process.exitValue() == 0 ? "" : "status " + process.exitValue());
   }
 
   private static HttpResponse<String> get(String url, @Nullable String key) throws Exception {

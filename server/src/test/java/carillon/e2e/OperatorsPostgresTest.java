@@ -25,10 +25,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 
-/** A server on a database that was created as docs/operations.md says, by a plain role. */
+/** A server on a database that was prepared as in docs/operations.md, with an unprivileged role. */
 class OperatorsPostgresTest {
 
-  private static final Duration PATIENCE = Duration.ofSeconds(30);
+  private static final Duration TIMEOUT = Duration.ofSeconds(30);
 
   @RegisterExtension final Servers servers = new Servers();
   @TempDir static Path directory;
@@ -50,20 +50,19 @@ class OperatorsPostgresTest {
   }
 
   @Test
-  void everything_works_on_the_packaged_postgresql() throws SQLException {
+  void all_features_work_on_the_packaged_postgresql() throws SQLException {
     packaged.sqlAsSuperuser("CREATE DATABASE works OWNER carillon");
-    assertThat(everythingWorks(packaged.address("works", "carillon")))
+    assertThat(assertAllFeaturesWork(packaged.address("works", "carillon")))
         .startsWith(packaged.version() + ".");
   }
 
   @Test
-  void everything_works_on_the_newest_postgresql() throws SQLException {
-    assertThat(everythingWorks(Postgres.emptyDatabase())).startsWith("18.");
+  void all_features_work_on_the_newest_postgresql() throws SQLException {
+    assertThat(assertAllFeaturesWork(Postgres.emptyDatabase())).startsWith("18.");
   }
 
   @Test
-  void it_starts_in_a_database_of_others_with_either_of_the_documented_rights()
-      throws SQLException {
+  void the_documented_rights_suffice_for_a_shared_database() throws SQLException {
     packaged.sqlAsSuperuser("CREATE DATABASE app", "GRANT CREATE ON DATABASE app TO carillon");
     migrate(packaged.address("app", "carillon"));
 
@@ -74,25 +73,25 @@ class OperatorsPostgresTest {
     migrate(packaged.address("app2", "carillon"));
   }
 
-  /** As a server does when it starts. */
+  /** Checks and migrates the database, like a server at startup. */
   private static void migrate(Db.Address address) {
     assertThat(DatabaseCheck.refusal(address)).isEmpty();
     Migrations.open(address).apply(OptionalInt.empty());
   }
 
-  /** The commands are those of docs/operations.md. */
+  /** Uses the commands of docs/operations.md. */
   @Test
-  void a_dump_is_restored_by_the_owner_and_goes_on_where_it_was() throws SQLException {
+  void a_restored_dump_continues_where_it_stopped() throws SQLException {
     packaged.sqlAsSuperuser(
         "CREATE DATABASE dumped OWNER carillon", "CREATE DATABASE restored OWNER carillon");
     Db.Address from = packaged.address("dumped", "carillon");
     Db.Address to = packaged.address("restored", "carillon");
     String done;
-    String waits;
+    String waiting;
     ServerProcess first = servers.startOn(from);
     try (Carillon api = first.connect()) {
       done = create(api, Map.of("type", "done", "target", discard()));
-      waits = create(api, Map.of("type", "waits", "delay", "1h", "target", discard()));
+      waiting = create(api, Map.of("type", "waits", "delay", "1h", "target", discard()));
       api.put("/v1/schedules/tick", Map.of("type", "tick", "every", "1s", "target", discard()));
       new Database(from).execute("SELECT carillon.grant_enqueue('shop_app')");
       awaitCompleted(api, done);
@@ -106,19 +105,19 @@ class OperatorsPostgresTest {
     try (Carillon api = servers.startOn(to).connect();
         SqlUser app = SqlUser.as("shop_app", to)) {
       assertThat(status(api, done)).isEqualTo("COMPLETED");
-      assertThat(status(api, waits)).isEqualTo("PENDING");
-      api.post("/v1/tasks/" + waits + "/run", null);
-      awaitCompleted(api, waits);
+      assertThat(status(api, waiting)).isEqualTo("PENDING");
+      api.post("/v1/tasks/" + waiting + "/run", null);
+      awaitCompleted(api, waiting);
       awaitCompleted(api, create(api, Map.of("type", "new", "target", discard())));
       app.enqueue("'pulled', key => 'k'");
       long ticks = completed(to, "tick");
-      await().atMost(PATIENCE).until(() -> completed(to, "tick") > ticks);
+      await().atMost(TIMEOUT).until(() -> completed(to, "tick") > ticks);
     }
   }
 
-  /** Into a database of another role, as after a move to another provider. */
+  /** Restores into a database of another role, as after a move to another provider. */
   @Test
-  void a_dump_is_restored_by_another_owner() {
+  void a_dump_can_be_restored_by_another_owner() {
     packaged.sqlAsSuperuser(
         "CREATE DATABASE moved OWNER carillon", "CREATE DATABASE elsewhere OWNER someone");
     Db.Address from = packaged.address("moved", "carillon");
@@ -135,8 +134,8 @@ class OperatorsPostgresTest {
     }
   }
 
-  /** Returns the version of PostgreSQL. */
-  private String everythingWorks(Db.Address address) throws SQLException {
+  /** Exercises the main features; returns the version of PostgreSQL. */
+  private String assertAllFeaturesWork(Db.Address address) throws SQLException {
     Database database = new Database(address);
     assertThat(
             database.column(
@@ -168,7 +167,7 @@ class OperatorsPostgresTest {
       awaitCompleted(api, sent);
       awaitCompleted(api, enqueued);
       assertThat(receiver.byTask()).containsOnlyKeys(sent);
-      await().atMost(PATIENCE).until(() -> completed(address, "tick") >= 2);
+      await().atMost(TIMEOUT).until(() -> completed(address, "tick") >= 2);
       assertThat(
               database.count(
                   "SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE 'carillon/%'"
@@ -183,7 +182,7 @@ class OperatorsPostgresTest {
       assertThat(status(api, later)).isEqualTo("PENDING");
       api.post("/v1/tasks/" + later + "/run", null);
       awaitCompleted(api, later);
-      await().atMost(PATIENCE).until(() -> completed(address, "tick") > ticks);
+      await().atMost(TIMEOUT).until(() -> completed(address, "tick") > ticks);
     }
     return version;
   }
@@ -205,7 +204,7 @@ class OperatorsPostgresTest {
   }
 
   private static void awaitCompleted(Carillon api, String task) {
-    await().atMost(PATIENCE).until(() -> status(api, task).equals("COMPLETED"));
+    await().atMost(TIMEOUT).until(() -> status(api, task).equals("COMPLETED"));
   }
 
   private static long completed(Db.Address address, String type) {

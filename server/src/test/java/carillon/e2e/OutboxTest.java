@@ -30,10 +30,10 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** Writes tasks in users' transactions and forwards them: one task for one committed row. */
+/** The outbox of the client: every committed row becomes exactly one task. */
 class OutboxTest {
 
-  private static final Duration PATIENCE = Duration.ofSeconds(20);
+  private static final Duration TIMEOUT = Duration.ofSeconds(20);
 
   @RegisterExtension static final Servers servers = new Servers();
 
@@ -67,7 +67,7 @@ class OutboxTest {
   }
 
   @Test
-  void a_committed_row_becomes_one_task_and_a_rolled_back_one_none() throws SQLException {
+  void only_a_committed_row_becomes_a_task() throws SQLException {
     try (Connection connection = transaction()) {
       outbox.add(connection, NewTask.of(type).key("lost"));
       connection.rollback();
@@ -91,7 +91,7 @@ class OutboxTest {
   }
 
   @Test
-  void a_connection_that_commits_by_itself_is_refused() throws SQLException {
+  void autocommit_and_unsupported_task_options_are_rejected() throws SQLException {
     try (Connection connection = database.dataSource().getConnection()) {
       assertThatThrownBy(() -> outbox.add(connection, NewTask.of(type)))
           .isInstanceOf(IllegalStateException.class);
@@ -107,14 +107,14 @@ class OutboxTest {
   }
 
   @Test
-  void a_relay_that_dies_between_sending_and_deleting_makes_no_second_task() throws SQLException {
+  void a_relay_killed_between_sending_and_deleting_creates_no_duplicates() throws SQLException {
     add(0, 700);
     var dying = new DyingConnections(database.dataSource(), "OutboxBatches.delete");
     Outbox killed = Outbox.of(dying.dataSource(), carillon);
 
     assertThatThrownBy(killed::relayOnce).hasMessageContaining("killed");
     assertThat(sent()).as("sent").isEqualTo(500);
-    assertThat(rows()).as("kept").isEqualTo(700);
+    assertThat(rows()).as("rows left").isEqualTo(700);
     assertThatThrownBy(killed::relayOnce).hasMessageContaining("killed");
 
     while (outbox.relayOnce()) {
@@ -127,7 +127,7 @@ class OutboxTest {
   }
 
   @Test
-  void several_relays_share_what_is_added_meanwhile() {
+  void concurrent_relays_send_every_row_once() {
     try (OutboxRelay first = outbox.start();
         OutboxRelay second = Outbox.of(database.dataSource(), carillon).start();
         OutboxRelay third = Outbox.of(database.dataSource(), carillon).start()) {
@@ -143,7 +143,7 @@ class OutboxTest {
                 }));
       }
       users.forEach(CompletableFuture::join);
-      await().atMost(PATIENCE).until(() -> rows() == 0);
+      await().atMost(TIMEOUT).until(() -> rows() == 0);
       assertThat(List.of(first, second, third)).doesNotContainNull();
     }
     assertThat(sent()).isEqualTo(2000);
@@ -151,7 +151,7 @@ class OutboxTest {
   }
 
   @Test
-  void a_refused_row_keeps_its_error_and_stops_nobody() throws SQLException {
+  void a_refused_row_keeps_its_error_and_does_not_block_others() throws SQLException {
     add(0, 10);
     try (Connection connection = transaction()) {
       outbox.add(connection, NewTask.of("no such/type").key("bad"));
@@ -195,25 +195,25 @@ class OutboxTest {
               Servers.url(address),
               "--port",
               Integer.toString(port));
-      await().atMost(PATIENCE).until(() -> rows() == 0);
+      await().atMost(TIMEOUT).until(() -> rows() == 0);
       assertThat(relay).isNotNull();
     }
     assertThat(sent()).isEqualTo(30);
   }
 
   @Test
-  void a_batch_that_may_have_been_stored_is_never_sent_under_another_key()
+  void a_batch_without_a_response_is_never_split_or_sent_under_another_key()
       throws SQLException, IOException {
     add(0, 10);
     try (FaultyProxy proxy = FaultyProxy.before(server.url());
-        Carillon deaf = Carillon.connect(proxy.url(), server.adminKey())) {
+        Carillon withoutResponses = Carillon.connect(proxy.url(), server.adminKey())) {
       proxy.breakPath("/v1/tasks/batch", FaultyProxy.Fault.RESPONSE_LOST);
-      assertThatThrownBy(Outbox.of(database.dataSource(), deaf)::relayOnce)
+      assertThatThrownBy(Outbox.of(database.dataSource(), withoutResponses)::relayOnce)
           .isInstanceOf(CarillonException.class);
     }
-    answering(422, strict -> assertThat(strict.relayOnce()).isTrue());
+    withStubServer(422, strict -> assertThat(strict.relayOnce()).isTrue());
 
-    assertThat(outbox.relayOnce()).as("nothing was split").isFalse();
+    assertThat(outbox.relayOnce()).as("a split batch was sent").isFalse();
     assertThat(outbox.refused(20)).hasSize(10);
     assertThat(outbox.refused(1).getFirst().error()).contains("an earlier call had no response");
     assertThat(outbox.retryRefused()).isEqualTo(10);
@@ -223,27 +223,27 @@ class OutboxTest {
   }
 
   @Test
-  void a_relay_that_is_not_let_in_keeps_the_rows_for_later() throws SQLException, IOException {
+  void a_relay_without_permission_keeps_the_rows() throws SQLException, IOException {
     add(0, 4);
-    answering(
+    withStubServer(
         403, closed -> assertThatThrownBy(closed::relayOnce).isInstanceOf(CarillonException.class));
     assertThat(outbox.refused(10)).isEmpty();
-    // It was surely not stored, so that a refusal still halves it.
-    answering(422, strict -> assertThat(strict.relayOnce()).isTrue());
+    // A 403 proves that the batch was not stored, so a 422 may still split it in half.
+    withStubServer(422, strict -> assertThat(strict.relayOnce()).isTrue());
     assertThat(database.count("SELECT count(DISTINCT batch) FROM carillon_outbox")).isEqualTo(2);
 
     assertThat(outbox.relayOnce()).as("the first half").isTrue();
-    assertThat(outbox.relayOnce()).as("the second").isTrue();
+    assertThat(outbox.relayOnce()).as("the second half").isTrue();
     assertThat(sent()).isEqualTo(4);
   }
 
-  /** What is done with an outbox. */
-  private interface Use {
-    void of(Outbox outbox) throws SQLException;
+  /** An action on an outbox. */
+  private interface OutboxAction {
+    void run(Outbox outbox) throws SQLException;
   }
 
-  /** With the outbox, but a server that answers everything so. */
-  private void answering(int status, Use use) throws SQLException, IOException {
+  /** Runs the action with an outbox whose server returns this status for every request. */
+  private void withStubServer(int status, OutboxAction action) throws SQLException, IOException {
     HttpServer stub =
         HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
     stub.createContext(
@@ -254,8 +254,9 @@ class OutboxTest {
           exchange.close();
         });
     stub.start();
-    try (Carillon to = Carillon.connect("http://127.0.0.1:" + stub.getAddress().getPort(), "k")) {
-      use.of(Outbox.of(database.dataSource(), to));
+    String url = "http://127.0.0.1:" + stub.getAddress().getPort();
+    try (Carillon client = Carillon.connect(url, "k")) {
+      action.run(Outbox.of(database.dataSource(), client));
     } finally {
       stub.stop(0);
     }

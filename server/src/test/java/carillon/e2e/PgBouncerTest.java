@@ -23,10 +23,10 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 import tools.jackson.databind.JsonNode;
 
-/** A node whose connections share four sessions through the real PgBouncer. */
+/** A node whose connections share four server sessions through a real PgBouncer. */
 class PgBouncerTest {
 
-  private static final Duration PATIENCE = Duration.ofSeconds(30);
+  private static final Duration TIMEOUT = Duration.ofSeconds(30);
   private static final int SESSIONS = 4;
 
   @RegisterExtension final Servers servers = new Servers();
@@ -35,28 +35,29 @@ class PgBouncerTest {
   private @Nullable ServerProcess node;
 
   @Test
-  void who_does_not_say_that_it_is_there_is_told_how() {
+  void the_error_without_the_pooler_option_names_the_option() {
     Db.Address server = Postgres.emptyDatabase();
     try (PgBouncer pooler = PgBouncer.start(directory, server, 1)) {
-      Db.Address unsaid = new Db.Address(pooler.address().url(), server.user(), server.password());
+      Db.Address withoutOption =
+          new Db.Address(pooler.address().url(), server.user(), server.password());
 
-      assertThat(DatabaseCheck.refusal(unsaid).orElse(""))
+      assertThat(DatabaseCheck.refusal(withoutOption).orElse(""))
           .contains("unsupported startup parameter: options", "--pooler transaction")
           .doesNotContain("\n");
     }
   }
 
   @Test
-  void everything_works_in_transaction_mode_from_the_first_migration_on() {
+  void migrations_and_all_features_work_in_transaction_mode() {
     Db.Address server = Postgres.emptyDatabase();
     try (PgBouncer pooler = PgBouncer.start(directory, server, SESSIONS);
         Receiver receiver = Receiver.start();
         Carillon api = startOn(pooler)) {
       receiver.answering(
-          delivery -> delivery.path().equals("/moody") && delivery.attempt() == 1 ? 500 : 200);
+          delivery -> delivery.path().equals("/fails-once") && delivery.attempt() == 1 ? 500 : 200);
       api.put("/v1/schedules/tick", Map.of("type", "tick", "every", "1s", "target", discard()));
       String sent = create(api, http(receiver, "/"));
-      String retried = create(api, http(receiver, "/moody"));
+      String retried = create(api, http(receiver, "/fails-once"));
       String later = create(api, Map.of("type", "later", "delay", "1h", "target", discard()));
       String pulled = create(api, Map.of("type", "pulled", "target", Map.of("pull", Map.of())));
       List<Map<String, Object>> many =
@@ -70,7 +71,7 @@ class PgBouncerTest {
       assertThat(work(api, pulled)).isEqualTo("accepted");
       Database database = new Database(server);
       await()
-          .atMost(PATIENCE)
+          .atMost(TIMEOUT)
           .until(
               () ->
                   status(api, sent).equals("COMPLETED")
@@ -81,8 +82,8 @@ class PgBouncerTest {
       assertThat(
               database.count(
                   "SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE 'carillon/%'"
-                      + " AND datname = current_database()")) // others share the server
-          .as("sessions that all of this took")
+                      + " AND datname = current_database()")) // other tests share the server
+          .as("server sessions")
           .isBetween(1L, (long) SESSIONS);
       assertThat(requireNonNull(node).stop()).isZero();
     }

@@ -24,12 +24,12 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import tools.jackson.databind.JsonNode;
 
-/** A task that kills whichever node runs it, among others that do no harm. */
+/** A task that kills every node that runs it, among harmless tasks. */
 class PoisonTest {
 
   private static final int CRASHES = 3;
   private static final int BYSTANDERS = 20;
-  private static final Duration PATIENCE = Duration.ofSeconds(90);
+  private static final Duration TIMEOUT = Duration.ofSeconds(90);
 
   @RegisterExtension final Servers servers = new Servers();
 
@@ -43,37 +43,37 @@ class PoisonTest {
   private final AtomicInteger steady = new AtomicInteger();
 
   @Test
-  void it_ends_as_poison_after_three_crashes_and_everything_else_completes() throws Exception {
+  void a_poison_task_ends_dead_after_three_crashes_and_all_other_tasks_complete() throws Exception {
     nodes.put("a", launch("a"));
     nodes.put("b", launch("b"));
     nodes.values().forEach(ServerProcess::awaitReady);
 
     try (Receiver receiver = Receiver.start()) {
-      receiver.answering(this::answer);
+      receiver.answering(this::respond);
       String poison;
       try (Carillon carillon = nodes.get("a").connect()) {
         for (String type : List.of("poison", "held", "steady")) {
           carillon.put("/v1/types/" + type, type(receiver.url("/" + type)));
         }
-        // Claimed by one node together with the poison, and still running when that dies.
+        // These run on both nodes, so that some still run on the node that the poison task kills.
         carillon.post(
             "/v1/tasks/batch",
             Map.of("tasks", Collections.nCopies(BYSTANDERS, Map.of("type", "held"))));
-        await().atMost(PATIENCE).until(() -> receiver.count() >= BYSTANDERS);
+        await().atMost(TIMEOUT).until(() -> receiver.count() >= BYSTANDERS);
         poison = carillon.post("/v1/tasks", Map.of("type", "poison")).path("id").asString();
       }
       Thread producer = Thread.ofPlatform().start(this::produce);
-      await().atMost(PATIENCE).until(() -> state(poison).equals("DEAD"));
+      await().atMost(TIMEOUT).until(() -> state(poison).equals("DEAD"));
       poisonIsDead.set(true);
       producer.join();
       connections.values().forEach(Carillon::close);
-      await().atMost(PATIENCE).until(() -> database.unfinished() == 0);
+      await().atMost(TIMEOUT).until(() -> database.unfinished() == 0);
 
       assertThat(kills).hasValue(CRASHES);
       assertThat(receiver.byTask().get(poison)).hasSize(CRASHES);
       assertPoison(poison);
       assertThat(database.count("SELECT count(*) FROM carillon.task WHERE state = 'COMPLETED'"))
-          .as("held, and as many others as were created meanwhile")
+          .as("completed tasks of the types held and steady")
           .isEqualTo(BYSTANDERS + steady.get());
       assertThat(steady).hasValueGreaterThan(50);
       assertThat(database.count("SELECT count(*) FROM carillon.dead_letter")).isEqualTo(1);
@@ -82,7 +82,7 @@ class PoisonTest {
                   "SELECT max(coalesce(crashes, 0)) FROM carillon.task WHERE id <> '"
                       + poison
                       + "'"))
-          .as("blame for those beside it")
+          .as("maximum crash count of the other tasks")
           .isLessThan(CRASHES);
     }
   }
@@ -99,17 +99,17 @@ class PoisonTest {
         Map.of("maxAttempts", 50, "backoff", "fixed", "base", "100ms", "jitter", "none"));
   }
 
-  private int answer(Receiver.Delivery delivery) throws InterruptedException {
+  private int respond(Receiver.Delivery delivery) throws InterruptedException {
     switch (delivery.path()) {
       case "/held" -> firstKill.await();
-      case "/poison" -> killCaller(delivery.task());
+      case "/poison" -> killSender(delivery.task());
       default -> {}
     }
     return 200;
   }
 
-  /** The table says who sent it. */
-  private void killCaller(String task) {
+  /** Kills the node that delivers the task, according to the table. */
+  private void killSender(String task) {
     String node =
         database
             .column("SELECT leased_by FROM carillon.task WHERE id = '" + task + "'")
@@ -125,14 +125,14 @@ class PoisonTest {
     return database.column("SELECT state FROM carillon.task WHERE id = '" + task + "'").getFirst();
   }
 
-  /** One task after the other through whichever node answers, until the poison is gone. */
+  /** Creates one task after the other through any node that responds, until the poison is dead. */
   private void produce() {
     int n = 0;
     while (!poisonIsDead.get() || steady.get() <= 50) {
       Map<String, Object> task = Map.of("type", "steady", "payload", n);
       String key = "steady-" + n++;
       await()
-          .atMost(PATIENCE)
+          .atMost(TIMEOUT)
           .pollInterval(Duration.ofMillis(20))
           .until(() -> isAccepted(task, key));
       steady.incrementAndGet();

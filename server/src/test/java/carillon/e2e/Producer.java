@@ -12,18 +12,18 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Collectors;
 
-/** Clients that submit tasks of one type as fast as they are answered, whatever happens. */
+/** Clients that submit tasks of one type in a closed loop, and go on after failures. */
 final class Producer implements AutoCloseable {
 
   private final Carillon api;
   private final String type;
   private final Queue<Accepted> accepted = new ConcurrentLinkedQueue<>();
-  private final Queue<Duration> refusals = new ConcurrentLinkedQueue<>();
-  private final AtomicInteger unanswered = new AtomicInteger();
+  private final Queue<Duration> failures = new ConcurrentLinkedQueue<>();
+  private final AtomicInteger withoutResponse = new AtomicInteger();
   private final List<Thread> threads = new ArrayList<>();
   private volatile boolean stopped;
 
-  /** A task that was answered with 202, and when. */
+  /** A task that was accepted with 202, and the time of the response. */
   private record Accepted(String id, long nanoTime) {}
 
   private Producer(Carillon api, String type) {
@@ -41,15 +41,15 @@ final class Producer implements AutoCloseable {
 
   private void submit() {
     while (!stopped) {
-      long asked = System.nanoTime();
+      long start = System.nanoTime();
       try {
         String id = api.post("/v1/tasks", Map.of("type", type)).path("id").asString();
         accepted.add(new Accepted(id, System.nanoTime()));
       } catch (CarillonException e) {
         if (e.status() == 503) {
-          refusals.add(Duration.ofNanos(System.nanoTime() - asked));
+          failures.add(Duration.ofNanos(System.nanoTime() - start));
         } else if (e.status() == CarillonException.NO_ANSWER) {
-          unanswered.incrementAndGet();
+          withoutResponse.incrementAndGet();
         } else {
           throw e;
         }
@@ -61,7 +61,7 @@ final class Producer implements AutoCloseable {
     return accepted.stream().map(Accepted::id).collect(Collectors.toSet());
   }
 
-  /** How many were accepted in the second before. */
+  /** The number of tasks accepted in the second before this time. */
   long acceptedInTheSecondBefore(long nanoTime) {
     return accepted.stream()
         .map(each -> nanoTime - each.nanoTime())
@@ -69,7 +69,7 @@ final class Producer implements AutoCloseable {
         .count();
   }
 
-  /** Those that were accepted from then on. */
+  /** The tasks accepted from this time on. */
   Set<String> acceptedSince(long nanoTime) {
     return accepted.stream()
         .filter(each -> each.nanoTime() - nanoTime >= 0)
@@ -77,9 +77,9 @@ final class Producer implements AutoCloseable {
         .collect(Collectors.toSet());
   }
 
-  /** How long those had to wait that were told to come back later. */
-  List<Duration> refusals() {
-    return List.copyOf(refusals);
+  /** The response times of requests that failed with 503. */
+  List<Duration> failures() {
+    return List.copyOf(failures);
   }
 
   @Override

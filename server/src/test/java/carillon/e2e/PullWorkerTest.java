@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import tools.jackson.databind.JsonNode;
 
-/** Works as programs of others do that fetch their tasks. */
+/** A worker that claims its tasks through the API. */
 class PullWorkerTest {
 
   @RegisterExtension static final Servers servers = new Servers();
@@ -33,8 +33,8 @@ class PullWorkerTest {
   }
 
   @Test
-  void a_worker_that_waits_is_woken_by_a_new_task() {
-    Duration quickest = Duration.ofDays(1);
+  void a_new_task_wakes_a_waiting_worker() {
+    Duration fastest = Duration.ofDays(1);
     for (int i = 0; i < 8; i++) {
       var waiting = CompletableFuture.supplyAsync(() -> claim("waiter", "30s"));
       long created = System.nanoTime();
@@ -42,14 +42,14 @@ class PullWorkerTest {
       JsonNode claimed = waiting.join();
       Duration took = Duration.ofNanos(System.nanoTime() - created);
       assertThat(claimed.path("id").asString()).isEqualTo(task);
-      quickest = took.compareTo(quickest) < 0 ? took : quickest;
+      fastest = took.compareTo(fastest) < 0 ? took : fastest;
     }
-    System.out.printf("pull: woken after %.1f ms%n", quickest.toNanos() / 1e6);
-    assertThat(quickest).as("the quickest of them").isLessThan(Duration.ofMillis(200));
+    System.out.printf("pull: claimed %.1f ms after creation%n", fastest.toNanos() / 1e6);
+    assertThat(fastest).as("fastest claim").isLessThan(Duration.ofMillis(200));
   }
 
   @Test
-  void a_lease_that_ran_out_goes_to_another_worker_and_the_first_can_no_longer_report() {
+  void a_task_with_an_expired_lease_goes_to_another_worker_and_the_first_cannot_report() {
     String task = create();
     JsonNode first = claim("first", "1s");
     JsonNode second = claim("second", "30s");
@@ -65,7 +65,7 @@ class PullWorkerTest {
   }
 
   @Test
-  void a_worker_hears_of_a_cancel_when_it_renews() {
+  void a_renewal_reports_a_requested_cancel() {
     String task = create();
     JsonNode claimed = claim("worker", "30s");
 

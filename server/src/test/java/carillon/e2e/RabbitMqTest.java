@@ -36,10 +36,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 
-/** A node that publishes to a real RabbitMQ, and what its consumers see of it. */
+/** A node that publishes to a real RabbitMQ broker, which is killed and restarted. */
 class RabbitMqTest {
 
-  private static final Duration PATIENCE = Duration.ofSeconds(90);
+  private static final Duration TIMEOUT = Duration.ofSeconds(90);
   private static final int MANY = 50_000;
 
   @RegisterExtension static final Servers servers = new Servers();
@@ -112,7 +112,7 @@ class RabbitMqTest {
     }
   }
 
-  /** A type whose tasks go to a queue that is there. */
+  /** Creates a queue, and a type whose tasks go to it. */
   private Channel queue(String name, Map<String, Object> target) throws IOException {
     return queue(name, target, Map.of());
   }
@@ -167,8 +167,8 @@ class RabbitMqTest {
 
   private static GetResponse next(Channel channel, String queue) {
     return await()
-        .atMost(PATIENCE)
-        .pollDelay(Duration.ZERO) // hundreds of them are there already
+        .atMost(TIMEOUT)
+        .pollDelay(Duration.ZERO) // hundreds of messages are there already
         .until(() -> channel.basicGet(queue, true), message -> message != null);
   }
 
@@ -184,11 +184,11 @@ class RabbitMqTest {
   }
 
   @Test
-  void none_of_many_is_lost_when_the_broker_is_killed_and_other_lanes_go_on() throws IOException {
+  void no_task_is_lost_and_other_lanes_continue_when_the_broker_is_killed() throws IOException {
     queue("orders", Map.of("complete", "onPublish"));
     rabbit().settle();
     Set<String> ids = new HashSet<>(create("orders", MANY));
-    await().atMost(PATIENCE).until(() -> inState("orders", "COMPLETED") > 2_000);
+    await().atMost(TIMEOUT).until(() -> inState("orders", "COMPLETED") > 2_000);
 
     rabbit().kill9();
     String other =
@@ -196,11 +196,11 @@ class RabbitMqTest {
             .post("/v1/tasks", Map.of("type", "other", "target", Map.of("discard", Map.of())))
             .path("id")
             .asString();
-    await().atMost(PATIENCE).until(() -> status(other).equals("COMPLETED"));
+    await().atMost(TIMEOUT).until(() -> status(other).equals("COMPLETED"));
     assertThat(inState("orders", "COMPLETED")).isLessThan(MANY);
     rabbit().restart();
 
-    await().atMost(PATIENCE).until(() -> inState("orders", "COMPLETED") == MANY);
+    await().atMost(TIMEOUT).until(() -> inState("orders", "COMPLETED") == MANY);
     assertThat(
             requireNonNull(database)
                 .count(
@@ -211,7 +211,7 @@ class RabbitMqTest {
                     WHERE t.attempt <> 1
                       AND l.type = 'orders'
                     """))
-        .as("tasks that paid for the loss")
+        .as("tasks that needed a second attempt")
         .isZero();
     Map<String, Set<String>> fences = new ConcurrentHashMap<>();
     var repeated = new AtomicInteger();
@@ -227,13 +227,13 @@ class RabbitMqTest {
           }
         },
         _ -> {});
-    await().atMost(PATIENCE).until(() -> fences.size() >= MANY);
+    await().atMost(TIMEOUT).until(() -> fences.size() >= MANY);
     assertThat(fences.keySet()).isEqualTo(ids);
-    assertThat(repeated).as("duplicates without a fence of their own").hasValue(0);
+    assertThat(repeated).as("messages with the same task and fence").hasValue(0);
   }
 
   @Test
-  void a_consumer_reports_and_who_is_silent_loses_it() throws IOException {
+  void a_task_not_reported_in_time_is_published_again_with_a_higher_fence() throws IOException {
     Channel channel =
         queue("reported", Map.of("complete", "onReport"), Map.of("leaseTimeout", "2s"));
     String task = create("reported", 1).getFirst();
@@ -251,7 +251,7 @@ class RabbitMqTest {
   }
 
   @Test
-  void what_cannot_be_routed_is_tried_again_and_dies() {
+  void an_unroutable_task_is_retried_and_ends_dead() {
     Map<String, Object> retry =
         Map.of("retry", Map.of("maxAttempts", 2, "backoff", "fixed", "base", "100ms"));
     type("nowhere", Map.of("complete", "onPublish"), retry);
@@ -259,35 +259,35 @@ class RabbitMqTest {
 
     for (String type : List.of("nowhere", "no.exchange")) {
       String task = create(type, 1).getFirst();
-      await().atMost(PATIENCE).until(() -> status(task).equals("DEAD"));
+      await().atMost(TIMEOUT).until(() -> status(task).equals("DEAD"));
       assertThat(api().get("/v1/tasks/" + task).path("attempts").toString()).contains("unroutable");
     }
   }
 
   @Test
-  void a_queue_that_is_full_enough_gets_no_more_until_it_is_emptied() throws IOException {
+  void a_queue_at_its_depth_limit_gets_no_messages_until_it_is_drained() throws IOException {
     Channel channel = queue("limited", Map.of("complete", "onPublish", "maxDepth", 100));
     create("limited", 250);
-    await().atMost(PATIENCE).until(() -> inState("limited", "COMPLETED") == 100);
+    await().atMost(TIMEOUT).until(() -> inState("limited", "COMPLETED") == 100);
     int seen = 0;
-    int most = 0;
+    int maxDepth = 0;
     while (seen < 250) {
       int depth = channel.queueDeclarePassive("limited").getMessageCount();
-      most = Math.max(most, depth);
+      maxDepth = Math.max(maxDepth, depth);
       next(channel, "limited");
       seen++;
     }
 
-    assertThat(most).isBetween(90, 100);
-    await().atMost(PATIENCE).until(() -> inState("limited", "COMPLETED") == 250);
+    assertThat(maxDepth).isBetween(90, 100);
+    await().atMost(TIMEOUT).until(() -> inState("limited", "COMPLETED") == 250);
   }
 
   @Test
-  void over_tls_the_broker_must_be_who_it_says() throws IOException {
+  void a_tls_broker_needs_a_certificate_for_its_host_name() throws IOException {
     queue("encrypted", Map.of("complete", "onPublish", "cluster", "tls"));
     String task = create("encrypted", 1).getFirst();
 
-    await().atMost(PATIENCE).until(() -> status(task).equals("COMPLETED"));
+    await().atMost(TIMEOUT).until(() -> status(task).equals("COMPLETED"));
     assertThat(api().text("/metrics"))
         .contains("carillon_broker_reachable{broker=\"rabbitmq/tls\"} 1.0")
         .contains("carillon_broker_reachable{broker=\"rabbitmq/wrong\"} 0.0");

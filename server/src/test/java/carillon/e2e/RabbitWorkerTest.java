@@ -27,7 +27,7 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
-/** A worker whose tasks come from RabbitMQ. */
+/** A worker that receives its tasks from RabbitMQ. */
 class RabbitWorkerTest extends BrokerWorkerContract {
 
   private static RabbitMqServer rabbit;
@@ -52,7 +52,7 @@ class RabbitWorkerTest extends BrokerWorkerContract {
   }
 
   @Override
-  void make(String name) {
+  void createQueue(String name) {
     declare(QueueSpec.quorum(name).deadLetter("", name + ".dead"));
     declare(QueueSpec.classic(name + ".dead").maxPriority(9));
   }
@@ -82,11 +82,11 @@ class RabbitWorkerTest extends BrokerWorkerContract {
   @Override
   TaskSource source(String name) {
     return RabbitSource.of(rabbit.uri(), QueueSpec.quorum(name).deadLetter("", name + ".dead"))
-        .onSkipped((message, why) -> strange.add(why));
+        .onSkipped((message, why) -> skipped.add(why));
   }
 
   @Override
-  long left(String name) {
+  long remaining(String name) {
     try {
       return channel.messageCount(name);
     } catch (IOException e) {
@@ -95,8 +95,8 @@ class RabbitWorkerTest extends BrokerWorkerContract {
   }
 
   @Test
-  void what_fails_without_a_token_and_what_is_strange_becomes_a_dead_letter() throws Exception {
-    make(queue);
+  void failed_messages_without_a_token_and_unusable_messages_are_dead_lettered() throws Exception {
+    createQueue(queue);
     Map<String, String> headers =
         Map.of(
             "Carillon-Task-Id", UUID.randomUUID().toString(),
@@ -115,14 +115,14 @@ class RabbitWorkerTest extends BrokerWorkerContract {
             task -> {
               throw new IllegalStateException("no");
             })) {
-      await().atMost(PATIENCE).until(() -> channel.messageCount(queue + ".dead") == 2);
+      await().atMost(TIMEOUT).until(() -> channel.messageCount(queue + ".dead") == 2);
       assertThat(worker.isStopped()).isFalse();
     }
   }
 
   @Test
-  void a_lost_connection_is_made_again_and_nothing_runs_beside_itself() throws Exception {
-    make(queue);
+  void a_worker_reconnects_and_does_not_run_a_redelivered_message_twice() throws Exception {
+    createQueue(queue);
     Queue<String> seen = new ConcurrentLinkedQueue<>();
     AtomicInteger connects = new AtomicInteger();
     Map<String, String> headers =
@@ -136,19 +136,19 @@ class RabbitWorkerTest extends BrokerWorkerContract {
 
     try (Worker worker =
         worker(
-            "lasting",
+            "reconnecting",
             RabbitSource.of(counting(connects), queue),
             8,
             task -> {
               seen.add(String.valueOf(task.id()));
-              rabbit.control("close_all_connections", "a test of what comes again");
-              await().atMost(PATIENCE).until(() -> connects.get() == 2);
+              rabbit.control("close_all_connections", "test of redelivery");
+              await().atMost(TIMEOUT).until(() -> connects.get() == 2);
             })) {
-      await().atMost(PATIENCE).until(() -> seen.size() == 1 && worker.held() == 0);
-      await().atMost(PATIENCE).until(RabbitWorkerTest::isBack);
-      await().atMost(PATIENCE).until(() -> left(queue) == 0);
+      await().atMost(TIMEOUT).until(() -> seen.size() == 1 && worker.held() == 0);
+      await().atMost(TIMEOUT).until(RabbitWorkerTest::reconnect);
+      await().atMost(TIMEOUT).until(() -> remaining(queue) == 0);
     }
-    assertThat(left(queue)).as("given back when it left").isZero();
+    assertThat(remaining(queue)).as("remaining messages").isZero();
     assertThat(seen).hasSize(1);
   }
 
@@ -157,16 +157,16 @@ class RabbitWorkerTest extends BrokerWorkerContract {
         new ConnectionFactory() {
           @Override
           public Connection newConnection(String name) throws IOException, TimeoutException {
-            Connection made = super.newConnection(name);
+            Connection created = super.newConnection(name);
             connects.incrementAndGet();
-            return made;
+            return created;
           }
         };
     factory.setUri(rabbit.uri());
     return factory;
   }
 
-  private static boolean isBack() {
+  private static boolean reconnect() {
     try {
       ConnectionFactory factory = new ConnectionFactory();
       factory.setUri(rabbit.uri());
@@ -179,9 +179,9 @@ class RabbitWorkerTest extends BrokerWorkerContract {
   }
 
   @Test
-  void what_the_document_shows_works() throws IOException {
+  void the_example_of_the_documentation_works() throws IOException {
     String uri = rabbit.uri();
-    make("orders");
+    createQueue("orders");
     publishTasks("orders", "order.pack", 3);
     // document begins
     RabbitSource orders =
@@ -194,7 +194,7 @@ class RabbitWorkerTest extends BrokerWorkerContract {
             .source(orders)
             .start();
     // document ends
-    await().atMost(PATIENCE).until(() -> completed("order.pack") == 3);
+    await().atMost(TIMEOUT).until(() -> completed("order.pack") == 3);
     packer.close();
 
     assertThat(DocBlocks.in("brokers.md"))
@@ -203,7 +203,7 @@ class RabbitWorkerTest extends BrokerWorkerContract {
   }
 
   @Test
-  void bad_settings_are_refused_without_showing_the_password() {
+  void invalid_settings_are_rejected_without_showing_the_password() {
     assertThatThrownBy(() -> RabbitSource.of("http://user:secret@host", "q"))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageNotContaining("secret")

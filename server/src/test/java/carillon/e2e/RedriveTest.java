@@ -15,18 +15,21 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import tools.jackson.databind.JsonNode;
 
-/** A redrive on a real server, at its own pace, across the death of a node. */
+/**
+ * A redrive with a rate, which continues after its node is killed and can be stopped and undone.
+ */
 class RedriveTest {
 
-  private static final int RATE = 100; // more than 20 s for all of them
+  private static final int RATE = 100; // tasks per second: all of them take 25 s
 
   @RegisterExtension final Servers servers = new Servers();
 
   @Test
-  void a_group_is_redriven_at_its_rate_survives_a_killed_node_is_stopped_and_undone() {
+  void a_redrive_keeps_its_rate_survives_a_kill_and_can_be_stopped_and_undone() {
     Db.Address database = Postgres.freshDatabase();
     try (World world = World.on(database)) {
-      DeadTasks.fill(world, 10_000, 4); // pulled, and nobody does
+      DeadTasks.fill(
+          world, 10_000, 4); // pull tasks without a worker, so that redriven tasks stay PENDING
       var killed = servers.startOn(database);
       String id;
       try (Carillon api = killed.connect()) {
@@ -49,10 +52,10 @@ class RedriveTest {
         JsonNode stopped = api.post("/v1/redrives/" + id + "/stop", null);
         assertThat(stopped.path("status").asString()).isEqualTo("STOPPED");
         int redriven = stopped.path("redriven").asInt();
-        assertThat(redriven).as("stopped in the middle").isLessThan(2_500);
+        assertThat(redriven).as("redriven when stopped").isLessThan(2_500);
         assertThat(stopped.path("waiting").asInt()).isEqualTo(redriven);
-        assertThat(mostInASecond(world, id))
-            .as("never faster than its rate")
+        assertThat(maxPerSecond(world, id))
+            .as("maximum redriven within a second")
             .isLessThanOrEqualTo(RATE);
 
         JsonNode undone = api.post("/v1/redrives/" + id + "/undo", null);
@@ -68,8 +71,8 @@ class RedriveTest {
     }
   }
 
-  private static int mostInASecond(World world, String redrive) {
-    String most =
+  private static int maxPerSecond(World world, String redrive) {
+    String max =
         world.value(
             """
             SELECT max(n)
@@ -80,7 +83,7 @@ class RedriveTest {
             ) t
             """
                 .formatted(redrive));
-    return Integer.parseInt(most);
+    return Integer.parseInt(max);
   }
 
   private static void awaitRedriven(Carillon api, String id, int atLeast) {

@@ -24,7 +24,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import tools.jackson.databind.JsonNode;
 
-/** Many ask two nodes for the same thing at the same moment, and it is there once. */
+/** Concurrent requests to two nodes for the same task create it once. */
 class SameKeyTest {
 
   private static final int CALLERS = 200;
@@ -45,7 +45,7 @@ class SameKeyTest {
   }
 
   @Test
-  void two_hundred_who_want_a_unique_task_get_the_same_one() throws Exception {
+  void concurrent_creates_of_a_unique_task_return_the_same_task() throws Exception {
     Map<String, Object> task =
         Map.of(
             "type",
@@ -57,18 +57,18 @@ class SameKeyTest {
             "target",
             Map.of("discard", Map.of()));
 
-    List<String> ids = ask(carillon -> carillon.post("/v1/tasks", task));
+    List<String> ids = sendAll(carillon -> carillon.post("/v1/tasks", task));
 
     assertThat(new HashSet<>(ids)).hasSize(1);
     assertThat(tasks("unique")).containsExactly(ids.getFirst());
   }
 
   @Test
-  void two_hundred_requests_with_one_idempotency_key_make_one_task() throws Exception {
+  void concurrent_requests_with_one_idempotency_key_create_one_task() throws Exception {
     Map<String, Object> task =
         Map.of("type", "once", "target", Map.of("discard", Map.of()), "payload", Map.of("n", 1));
 
-    List<String> ids = ask(carillon -> carillon.post("/v1/tasks", task, "the-key"));
+    List<String> ids = sendAll(carillon -> carillon.post("/v1/tasks", task, "the-key"));
 
     assertThat(new HashSet<>(ids)).hasSize(1);
     assertThat(tasks("once")).containsExactly(ids.getFirst());
@@ -81,36 +81,36 @@ class SameKeyTest {
             + "'");
   }
 
-  /** All at once, half of them each node; the ids that they were answered. */
-  private static List<String> ask(Function<Carillon, JsonNode> request) throws Exception {
+  /** Sends all requests at once, half of them to each node; returns the ids of the responses. */
+  private static List<String> sendAll(Function<Carillon, JsonNode> request) throws Exception {
     CountDownLatch start = new CountDownLatch(1);
     try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
         Carillon a = one.connect();
         Carillon b = other.connect()) {
-      List<Future<String>> asked = new ArrayList<>();
+      List<Future<String>> requests = new ArrayList<>();
       for (int i = 0; i < CALLERS; i++) {
         Carillon node = i % 2 == 0 ? a : b;
-        asked.add(
+        requests.add(
             threads.submit(
                 () -> {
                   start.await();
                   return await()
                       .atMost(Duration.ofSeconds(60))
                       .pollInterval(Duration.ofMillis(50))
-                      .until(() -> answered(node, request), id -> !id.isEmpty());
+                      .until(() -> send(node, request), id -> !id.isEmpty());
                 }));
       }
       start.countDown();
       List<String> ids = new ArrayList<>();
-      for (Future<String> each : asked) {
+      for (Future<String> each : requests) {
         ids.add(each.get());
       }
       return ids;
     }
   }
 
-  /** Empty if it is to be asked again: the first is still running, or there are too many. */
-  private static String answered(Carillon node, Function<Carillon, JsonNode> request) {
+  /** Returns the id, or an empty string if the request must be repeated (409 or 503). */
+  private static String send(Carillon node, Function<Carillon, JsonNode> request) {
     try {
       return request.apply(node).get("id").asString();
     } catch (CarillonException e) {

@@ -16,12 +16,12 @@ import tools.jackson.databind.JsonNode;
 /** The life of a schedule on a real server. */
 class ScheduleTest {
 
-  private static final Duration PATIENCE = Duration.ofSeconds(30);
+  private static final Duration TIMEOUT = Duration.ofSeconds(30);
 
   @RegisterExtension final Servers servers = new Servers();
 
   @Test
-  void a_schedule_fires_is_paused_triggered_resumed_changed_and_deleted() {
+  void a_schedule_can_be_paused_triggered_resumed_changed_and_deleted() {
     try (Carillon api = servers.startOn(Postgres.freshDatabase()).connect()) {
       Map<String, Object> everySecond =
           Map.of(
@@ -30,22 +30,22 @@ class ScheduleTest {
               "overlap", "allow",
               "target", Map.of("discard", Map.of()));
       api.put("/v1/schedules/tick", everySecond);
-      await().atMost(PATIENCE).until(() -> completed(api) >= 3);
+      await().atMost(TIMEOUT).until(() -> completed(api) >= 3);
 
-      JsonNode paused = api.post("/v1/schedules/tick/pause", Map.of("reason", "a rest"));
+      JsonNode paused = api.post("/v1/schedules/tick/pause", Map.of("reason", "maintenance"));
       assertThat(paused.path("status").asString()).isEqualTo("PAUSED");
-      await().atMost(PATIENCE).until(() -> skipped(api, "paused") >= 2);
+      await().atMost(TIMEOUT).until(() -> skipped(api, "paused") >= 2);
 
       String triggered = api.post("/v1/schedules/tick/trigger", null).path("id").asString();
       await()
-          .atMost(PATIENCE)
+          .atMost(TIMEOUT)
           .until(
               () ->
                   api.get("/v1/tasks/" + triggered).path("status").asString().equals("COMPLETED"));
 
       int before = completed(api);
       api.post("/v1/schedules/tick/resume", null);
-      await().atMost(PATIENCE).until(() -> completed(api) >= before + 2);
+      await().atMost(TIMEOUT).until(() -> completed(api) >= before + 2);
 
       int version =
           api.put(
@@ -59,9 +59,9 @@ class ScheduleTest {
               .asInt();
       assertThat(version).isEqualTo(4);
       await()
-          .atMost(PATIENCE)
+          .atMost(TIMEOUT)
           .until(() -> !api.get("/v1/tasks?type=tock&status=COMPLETED").path("items").isEmpty());
-      assertThat(scheduledTimes(api)).as("one fire for each second").doesNotHaveDuplicates();
+      assertThat(scheduledTimes(api)).as("times of the fires").doesNotHaveDuplicates();
       String changedAt =
           api.put(
                   "/v1/schedules/tick",
@@ -73,7 +73,7 @@ class ScheduleTest {
               .path("updatedAt")
               .asString();
       await()
-          .atMost(PATIENCE)
+          .atMost(TIMEOUT)
           .until(
               () ->
                   api.get("/v1/schedules/tick/fires?limit=1000&from=" + changedAt)
@@ -81,7 +81,7 @@ class ScheduleTest {
                       .valueStream()
                       .anyMatch(fire -> fire.path("status").asString("").equals("COMPLETED")));
       assertThat(scheduledTimes(api).stream().filter(at -> at.compareTo(changedAt) > 0))
-          .as("from then on by the new rule only")
+          .as("fires after the change")
           .isNotEmpty()
           .allMatch(at -> at.matches(".*[05]\\.000Z"))
           .doesNotHaveDuplicates();
@@ -91,7 +91,7 @@ class ScheduleTest {
 
       api.delete("/v1/schedules/tick");
       await()
-          .atMost(PATIENCE)
+          .atMost(TIMEOUT)
           .until(
               () ->
                   api.get("/v1/tasks?status=PENDING").path("items").isEmpty()
@@ -111,7 +111,7 @@ class ScheduleTest {
               "overlap", "allow",
               "target", Map.of("discard", Map.of())));
 
-      await().atMost(PATIENCE).until(() -> completed(api) >= 3);
+      await().atMost(TIMEOUT).until(() -> completed(api) >= 3);
 
       assertThat(scheduledTimes(api)).doesNotHaveDuplicates().allMatch(at -> at.endsWith(".000Z"));
       assertThat(fires(api))

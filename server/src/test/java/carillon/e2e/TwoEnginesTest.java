@@ -15,7 +15,7 @@ import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** Lets two nodes share the lanes of a type. */
+/** Two nodes that share the lanes of a type. */
 class TwoEnginesTest {
 
   private static final int TASKS = 5_000;
@@ -24,7 +24,7 @@ class TwoEnginesTest {
   @RegisterExtension final Servers servers = new Servers();
 
   @Test
-  void each_task_is_claimed_and_completed_once_by_one_of_them() {
+  void each_task_is_claimed_and_completed_once_by_one_of_two_nodes() {
     Db.Address address = Postgres.freshDatabase();
     Database database = new Database(address);
     ServerProcess a = servers.launchOn(address, "--node-id", "a");

@@ -29,28 +29,28 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
 /**
- * One tenant uploads all it can, fast and slowly, to a node with the memory that people have who
- * change nothing. Others must not notice.
+ * One tenant uploads as much as it can, over fast and slow connections, to a node with the default
+ * memory settings. Other tenants must not notice.
  *
- * <p>The suite runs it short. {@code -Dcarillon.uploads.batches=50} sends 50 of the largest batches
- * in a row and as many four at once, and prints what it saw.
+ * <p>The suite runs a short version. {@code -Dcarillon.uploads.batches=50} sends 50 of the largest
+ * batches one after the other and 50 more four at a time, and prints the measurements.
  */
 class UploadsTest {
 
   private static final int BATCHES = Integer.getInteger("carillon.uploads.batches", 2);
-  private static final int SLOW = 64;
+  private static final int SLOW_UPLOADS = 64;
 
-  /** One second is promised of a machine of its own; in the suite other tests share the cores. */
-  private static final Duration LIVE_WITHIN = Duration.ofSeconds(BATCHES < 50 ? 5 : 1);
+  /** The promise of one second holds on a dedicated machine; the suite shares its cores. */
+  private static final Duration MAX_LIVENESS_TIME = Duration.ofSeconds(BATCHES < 50 ? 5 : 1);
 
   @RegisterExtension final Servers servers = new Servers();
 
   private final ServerProcess server = servers.startAsShipped(Postgres.freshDatabase());
-  private final HttpClient client =
+  private final HttpClient uploadClient =
       HttpClient.newBuilder().connectTimeout(Duration.ofSeconds(10)).build();
-  private final HttpClient quiet =
+  private final HttpClient otherClient =
       HttpClient.newBuilder().connectTimeout(Duration.ofSeconds(10)).build();
-  private final CountDownLatch over = new CountDownLatch(1);
+  private final CountDownLatch done = new CountDownLatch(1);
 
   /** The largest batch: 64 MiB in 100,000 tasks, with one character beyond Latin-1. */
   private static byte[] batch() {
@@ -74,19 +74,19 @@ class UploadsTest {
     String admin = server.adminKey();
     send(request(admin, "/v1/tenants/" + tenant).PUT(HttpRequest.BodyPublishers.ofString("{}")));
     String body = "{\"name\": \"test\", \"role\": \"" + role + "\"}";
-    String answer =
+    String response =
         send(request(admin, "/v1/keys")
                 .header("Carillon-Tenant", tenant)
                 .POST(HttpRequest.BodyPublishers.ofString(body)))
             .body();
-    return answer.replaceFirst("(?s).*\"key\":\"([^\"]+)\".*", "$1");
+    return response.replaceFirst("(?s).*\"key\":\"([^\"]+)\".*", "$1");
   }
 
   private HttpResponse<String> send(HttpRequest.Builder request) throws Exception {
-    return client.send(request.build(), HttpResponse.BodyHandlers.ofString());
+    return uploadClient.send(request.build(), HttpResponse.BodyHandlers.ofString());
   }
 
-  /** Sends a head and then its body byte by byte until the test is over or it is cut off. */
+  /** Sends a request, and bytes of its body slowly until the test ends or the server closes. */
   private void trickle(String key, String path, String framing, String start) {
     URI url = server.url();
     try (Socket socket = new Socket(url.getHost(), url.getPort())) {
@@ -97,43 +97,43 @@ class UploadsTest {
               .formatted(path, key, framing, start)
               .getBytes(UTF_8));
       boolean isWhole = start.endsWith("0\r\n\r\n");
-      while (!over.await(3, TimeUnit.SECONDS)) {
+      while (!done.await(3, TimeUnit.SECONDS)) {
         out.write(isWhole ? "".getBytes(UTF_8) : " ".getBytes(UTF_8));
       }
     } catch (IOException e) {
-      // Too slow for it: closed.
+      // The server closed the slow connection.
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }
   }
 
-  /** Asks until the test is over; what was not as it should be is noted. */
+  /** Repeats a call until the test ends; records the slowest response and all failures. */
   private void probe(
       Callable<Integer> call,
-      String what,
+      String name,
       AtomicLong slowest,
-      ConcurrentLinkedQueue<String> wrong) {
+      ConcurrentLinkedQueue<String> failures) {
     try {
       do {
         long start = System.nanoTime();
         int status = call.call();
         slowest.accumulateAndGet(System.nanoTime() - start, Math::max);
         if (status / 100 != 2) {
-          wrong.add(what + " " + status);
+          failures.add(name + " " + status);
         }
-      } while (!over.await(50, TimeUnit.MILLISECONDS));
+      } while (!done.await(50, TimeUnit.MILLISECONDS));
     } catch (Exception e) {
-      wrong.add(what + " " + e);
+      failures.add(name + " " + e);
     }
   }
 
-  private int post(HttpClient by, String key, String path, String json) throws Exception {
+  private int post(HttpClient client, String key, String path, String json) throws Exception {
     HttpRequest request =
         request(key, path).POST(HttpRequest.BodyPublishers.ofString(json)).build();
-    return by.send(request, HttpResponse.BodyHandlers.ofString()).statusCode();
+    return client.send(request, HttpResponse.BodyHandlers.ofString()).statusCode();
   }
 
-  /** As a load balancer asks; without a client that is busy with the uploads. */
+  /** The probe of a load balancer, on its own connection because the client is busy uploading. */
   private int live() throws IOException {
     URI url = server.url();
     try (Socket socket = new Socket(url.getHost(), url.getPort())) {
@@ -141,14 +141,14 @@ class UploadsTest {
           .getOutputStream()
           .write(
               "GET /health/live HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n".getBytes(UTF_8));
-      String answer = new String(socket.getInputStream().readAllBytes(), UTF_8);
-      return Integer.parseInt(answer.split(" ", 3)[1]);
+      String response = new String(socket.getInputStream().readAllBytes(), UTF_8);
+      return Integer.parseInt(response.split(" ", 3)[1]);
     }
   }
 
-  private List<Integer> upload(String key, byte[] batch, int atOnce) throws Exception {
+  private List<Integer> upload(String key, byte[] batch, int concurrent) throws Exception {
     List<Integer> statuses = Collections.synchronizedList(new ArrayList<>());
-    try (ExecutorService threads = Executors.newFixedThreadPool(atOnce)) {
+    try (ExecutorService threads = Executors.newFixedThreadPool(concurrent)) {
       List<Future<?>> sent = new ArrayList<>();
       for (int i = 0; i < BATCHES; i++) {
         sent.add(
@@ -169,19 +169,19 @@ class UploadsTest {
   }
 
   @Test
-  void others_do_not_notice_what_one_tenant_uploads() throws Exception {
+  void uploads_of_one_tenant_do_not_affect_other_tenants() throws Exception {
     String producer = key("loud", "producer");
     String viewer = key("loud", "viewer");
     String worker = key("loud", "worker");
     String other = key("quiet", "producer");
     AtomicLong live = new AtomicLong();
     AtomicLong create = new AtomicLong();
-    ConcurrentLinkedQueue<String> wrong = new ConcurrentLinkedQueue<>();
+    ConcurrentLinkedQueue<String> failures = new ConcurrentLinkedQueue<>();
     byte[] batch = batch();
     try (ExecutorService threads = Executors.newCachedThreadPool()) {
       threads.execute(
           () -> trickle(producer, "/v1/tasks/batch", "Content-Length: 67108864", "{\"tasks\":["));
-      for (int i = 0; i < SLOW; i++) {
+      for (int i = 0; i < SLOW_UPLOADS; i++) {
         threads.execute(
             () ->
                 trickle(viewer, "/v1/schedules/preview", "Content-Length: 1048576", "{\"cron\":"));
@@ -193,43 +193,43 @@ class UploadsTest {
                     "Transfer-Encoding: chunked",
                     "28\r\n{\"types\":[\"nothing\"],\"wait\":\"60s\"      }\r\n0\r\n\r\n"));
       }
-      threads.execute(() -> probe(this::live, "/health/live", live, wrong));
+      threads.execute(() -> probe(this::live, "/health/live", live, failures));
       threads.execute(
           () ->
               probe(
-                  () -> post(quiet, other, "/v1/tasks", "{\"type\":\"t\",\"delay\":\"1h\"}"),
+                  () -> post(otherClient, other, "/v1/tasks", "{\"type\":\"t\",\"delay\":\"1h\"}"),
                   "create",
                   create,
-                  wrong));
+                  failures));
 
       long before = server.residentBytes();
       long start = System.nanoTime();
-      List<Integer> inARow = upload(producer, batch, 1);
-      List<Integer> atOnce = upload(producer, batch, 4);
+      List<Integer> sequential = upload(producer, batch, 1);
+      List<Integer> concurrent = upload(producer, batch, 4);
       long took = System.nanoTime() - start;
-      over.countDown();
+      done.countDown();
 
       System.out.printf(
-          "uploads: %d batches of %d bytes in a row %s, then 4 at once %s, in %.1f s;"
-              + " live within %d ms, create within %d ms; RSS %d to %d MiB%n",
+          "uploads: %d batches of %d bytes one by one %s, then 4 at a time %s, in %.1f s;"
+              + " liveness within %d ms, create within %d ms; RSS %d to %d MiB%n",
           BATCHES,
           batch.length,
-          inARow,
-          atOnce,
+          sequential,
+          concurrent,
           took / 1e9,
           live.get() / 1_000_000,
           create.get() / 1_000_000,
           before >> 20,
           server.residentBytes() >> 20);
-      assertThat(inARow).containsOnly(202);
-      assertThat(atOnce).containsOnly(202);
+      assertThat(sequential).containsOnly(202);
+      assertThat(concurrent).containsOnly(202);
     } finally {
-      over.countDown();
-      client.close();
-      quiet.close();
+      done.countDown();
+      uploadClient.close();
+      otherClient.close();
     }
-    assertThat(wrong).isEmpty();
-    assertThat(Duration.ofNanos(live.get())).isLessThan(LIVE_WITHIN);
+    assertThat(failures).isEmpty();
+    assertThat(Duration.ofNanos(live.get())).isLessThan(MAX_LIVENESS_TIME);
     assertThat(server.isAlive()).isTrue();
   }
 }

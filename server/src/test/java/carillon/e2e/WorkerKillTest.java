@@ -21,15 +21,15 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Kills users' workers in the middle of their work, and counts what each task did. */
+/** Kills worker processes at random times, and counts the effects of each task. */
 class WorkerKillTest {
 
   private static final int TASKS = 1_000;
   private static final int KILLS = 20;
   private static final int WORKERS = 3;
-  private static final Duration PATIENCE = Duration.ofSeconds(60);
+  private static final Duration TIMEOUT = Duration.ofSeconds(60);
 
-  /** For the reaper to look, on a machine that is busy. */
+  /** Time for the reaper to reclaim expired leases, on a busy machine. */
   private static final Duration GRACE = Duration.ofSeconds(8);
 
   @RegisterExtension final Servers servers = new Servers();
@@ -43,7 +43,7 @@ class WorkerKillTest {
   private record Running(String name, Process process) {}
 
   @Test
-  void each_task_has_its_effect_once_however_often_workers_are_killed() throws Exception {
+  void each_task_has_its_effect_once_despite_killed_workers() throws Exception {
     ServerProcess server = servers.startOn(database.address());
     prepare(server);
     for (int i = 0; i < WORKERS; i++) {
@@ -52,20 +52,20 @@ class WorkerKillTest {
 
     int[] killAt = random.ints(KILLS, 10, TASKS - 100).sorted().toArray();
     for (int effects : killAt) {
-      await().atMost(PATIENCE).until(() -> effects() >= effects);
+      await().atMost(TIMEOUT).until(() -> effects() >= effects);
       kill(workers.remove(victim()));
       startWorker(server);
     }
-    await().atMost(PATIENCE).until(() -> database.unfinished() == 0);
+    await().atMost(TIMEOUT).until(() -> database.unfinished() == 0);
 
-    long again = database.count("SELECT count(*) FROM delivery WHERE fence > 1");
+    long repeated = database.count("SELECT count(*) FROM delivery WHERE fence > 1");
     long skipped = database.count("SELECT count(*) FROM skipped");
     long worst = database.count(WORST_GAP_MILLIS);
     System.out.printf(
-        "workers: %d kills, %d deliveries again, %d of them of what was done, free after %d ms%n",
-        KILLS, again, skipped, worst);
-    assertThat(again).as("deliveries again").isPositive();
-    assertThat(skipped).as("deliveries of what was done").isPositive();
+        "workers: %d kills, %d repeated deliveries, %d of them skipped, reclaimed within %d ms%n",
+        KILLS, repeated, skipped, worst);
+    assertThat(repeated).as("repeated deliveries").isPositive();
+    assertThat(skipped).as("repeated deliveries that the ledger skipped").isPositive();
     assertThat(database.column("SELECT DISTINCT n FROM effect")).containsExactly("1");
     assertThat(database.count("SELECT count(*) FROM processed_task")).isEqualTo(TASKS);
     assertThat(database.count("SELECT count(*) FROM carillon.task WHERE state = 'COMPLETED'"))
@@ -74,7 +74,7 @@ class WorkerKillTest {
     assertThat(Duration.ofMillis(worst)).isLessThan(KilledWorker.LEASE.plus(GRACE));
   }
 
-  /** From a kill to when what the killed one had in hand could be claimed by others. */
+  /** The longest time from a kill until a task of the killed worker could be claimed again. */
   private static final String WORST_GAP_MILLIS =
       """
       SELECT coalesce(max(1000 * extract(epoch FROM back.at - kill.at))::bigint, 0)
@@ -105,7 +105,7 @@ class WorkerKillTest {
     }
   }
 
-  /** One that works, if there is any. */
+  /** Picks a random worker that has handled a task, if there is one. */
   private int victim() {
     List<String> busy = database.column("SELECT DISTINCT worker FROM delivery");
     int first = random.nextInt(workers.size());
@@ -150,7 +150,7 @@ class WorkerKillTest {
   }
 
   @AfterEach
-  void endWorkers() {
+  void killWorkers() {
     workers.forEach(worker -> worker.process().destroyForcibly());
   }
 }

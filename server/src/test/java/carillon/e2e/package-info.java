@@ -1,8 +1,8 @@
 /**
- * Proofs on the whole program: real processes, killed, paused and stopped, with real deliveries.
+ * Tests of the whole program: real processes with real deliveries, killed, paused and stopped.
  *
- * <p>One class for each promise. What a class here shows can only be seen from outside; what can be
- * shown with less is tested in the package that does it.
+ * <p>One class for each promise that only shows from outside. Everything else is tested in the
+ * package that implements it.
  */
 @NullMarked
 package carillon.e2e;

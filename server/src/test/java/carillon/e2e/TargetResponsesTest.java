@@ -27,16 +27,16 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import tools.jackson.databind.JsonNode;
 
-/** Delivers to a target that answers in every way there is, and reads what the API says of it. */
-class TargetAnswersTest {
+/** Delivers to a target with all kinds of responses, and reads the results from the API. */
+class TargetResponsesTest {
 
   private static final DateTimeFormatter HTTP_DATE =
       DateTimeFormatter.ofPattern("EEE, dd MMM uuuu HH:mm:ss 'GMT'", Locale.US);
 
-  private static final Duration SOON = Duration.ofSeconds(4);
+  private static final Duration SLACK = Duration.ofSeconds(4);
 
-  /** What the clocks of node, database and test may differ by, as far as the node knows. */
-  private static final Duration CLOCKS = Duration.ofMillis(100);
+  /** Allowed difference between the clocks of node, database and test. */
+  private static final Duration CLOCK_SKEW = Duration.ofMillis(100);
 
   @RegisterExtension static final Servers servers = new Servers();
 
@@ -46,10 +46,10 @@ class TargetAnswersTest {
   private RawReceiver plain;
   private volatile Instant date = Instant.EPOCH;
 
-  /** By path, from before the first answer to the second request. */
+  /** Time from the first response to the second request, by path. */
   private final Map<String, Duration> gaps = new ConcurrentHashMap<>();
 
-  private final Map<String, Long> answered = new ConcurrentHashMap<>();
+  private final Map<String, Long> respondedAt = new ConcurrentHashMap<>();
 
   @BeforeAll
   static void start() {
@@ -62,51 +62,51 @@ class TargetAnswersTest {
   }
 
   @BeforeEach
-  void receive() {
-    receiver = RawReceiver.that(this::answer);
+  void startReceivers() {
+    receiver = RawReceiver.that(this::respond);
     plain =
         RawReceiver.that(
             wire -> {
-              wire.send(answer(400, "")); // to a greeting in TLS, which it does not understand
+              wire.send(response(400, "")); // what a plain HTTP server responds to a TLS handshake
               wire.awaitHangUp();
             });
   }
 
   @AfterEach
-  void hangUp() throws IOException {
+  void closeReceivers() throws IOException {
     receiver.close();
     plain.close();
   }
 
-  /** By the path, at the first attempt; every later one succeeds. */
-  private void answer(RawReceiver.Wire wire) throws IOException {
+  /** The first attempt gets a response by its path; every later one succeeds. */
+  private void respond(RawReceiver.Wire wire) throws IOException {
     RawReceiver.Request request = wire.read();
     String path = request.line().split(" ", -1)[1];
     if (!"1".equals(request.header("Carillon-Attempt"))) {
-      gaps.put(path, Duration.ofNanos(System.nanoTime() - answered.getOrDefault(path, 0L)));
-      wire.send(answer(200, ""));
+      gaps.put(path, Duration.ofNanos(System.nanoTime() - respondedAt.getOrDefault(path, 0L)));
+      wire.send(response(200, ""));
       return;
     }
-    answered.put(path, System.nanoTime());
+    respondedAt.put(path, System.nanoTime());
     switch (path) {
-      case "/seven" -> wire.send(answer(503, "Retry-After: 7\r\n"));
+      case "/seven" -> wire.send(response(503, "Retry-After: 7\r\n"));
       case "/date" -> {
         date = Instant.now().plusSeconds(5);
         String text = HTTP_DATE.format(date.atZone(ZoneOffset.UTC));
-        wire.send(answer(503, "Retry-After: " + text + "\r\n"));
+        wire.send(response(503, "Retry-After: " + text + "\r\n"));
       }
-      case "/negative" -> wire.send(answer(503, "Retry-After: -5\r\n"));
-      case "/float" -> wire.send(answer(503, "Retry-After: 1e9\r\n"));
-      case "/two" -> wire.send(answer(503, "Retry-After: 7\r\nRetry-After: 8\r\n"));
-      case "/years" -> wire.send(answer(503, "Retry-After: 315360000\r\n"));
+      case "/negative" -> wire.send(response(503, "Retry-After: -5\r\n"));
+      case "/float" -> wire.send(response(503, "Retry-After: 1e9\r\n"));
+      case "/two" -> wire.send(response(503, "Retry-After: 7\r\nRetry-After: 8\r\n"));
+      case "/years" -> wire.send(response(503, "Retry-After: 315360000\r\n"));
       case "/closed" -> wire.reset();
       case "/garbage" -> wire.send("\u0000\u0001 what is HTTP?\r\n\r\n");
-      default -> wire.send(answer(Integer.parseInt(path.substring(1)), ""));
+      default -> wire.send(response(Integer.parseInt(path.substring(1)), ""));
     }
   }
 
-  private static String answer(int status, String headers) {
-    return "HTTP/1.1 %d Said\r\n%sConnection: close\r\nContent-Length: 2\r\n\r\nno"
+  private static String response(int status, String headers) {
+    return "HTTP/1.1 %d Status\r\n%sConnection: close\r\nContent-Length: 2\r\n\r\nno"
         .formatted(status, headers);
   }
 
@@ -132,7 +132,7 @@ class TargetAnswersTest {
     return api.get("/v1/tasks/" + id);
   }
 
-  private static JsonNode ended(String id) {
+  private static JsonNode awaitEnd(String id) {
     await()
         .atMost(Duration.ofSeconds(40))
         .pollInterval(Duration.ofMillis(50))
@@ -145,7 +145,7 @@ class TargetAnswersTest {
   }
 
   @Test
-  void every_answer_shows_as_what_it_is_and_is_retried_when_it_should_be() {
+  void every_kind_of_response_is_recorded_and_retried_as_documented() {
     Map<String, String> ids = new TreeMap<>();
     for (String path :
         List.of(
@@ -167,30 +167,30 @@ class TargetAnswersTest {
     }
     ids.put("tls", create("answers", "https://127.0.0.1:" + plain.port() + "/"));
 
-    // The floor that the target named, and no sooner.
-    assertThat(retried(ids, "seven", "status", 503))
-        .isBetween(seconds(7).minus(CLOCKS), seconds(7).plus(SOON));
-    assertThat(retried(ids, "date", "status", 503)).isLessThan(seconds(5).plus(SOON));
+    // Not sooner than the target's Retry-After.
+    assertThat(assertRetried(ids, "seven", "status", 503))
+        .isBetween(seconds(7).minus(CLOCK_SKEW), seconds(7).plus(SLACK));
+    assertThat(assertRetried(ids, "date", "status", 503)).isLessThan(seconds(5).plus(SLACK));
     assertThat(time(task(id(ids, "date")).at("/attempts/0"), "startedAt"))
-        .isAfterOrEqualTo(Instant.ofEpochSecond(date.getEpochSecond()).minus(CLOCKS));
-    // What we do not understand is not there.
+        .isAfterOrEqualTo(Instant.ofEpochSecond(date.getEpochSecond()).minus(CLOCK_SKEW));
+    // An invalid Retry-After is ignored.
     for (String path : List.of("negative", "float", "two")) {
-      assertThat(retried(ids, path, "status", 503)).as(path).isLessThan(SOON);
+      assertThat(assertRetried(ids, path, "status", 503)).as(path).isLessThan(SLACK);
     }
-    assertThat(retried(ids, "429", "status", 429)).isLessThan(SOON);
-    assertThat(retried(ids, "408", "status", 408)).isLessThan(SOON);
-    assertThat(retried(ids, "500", "status", 500)).isLessThan(SOON);
-    assertThat(retried(ids, "closed", "broken", null)).isLessThan(SOON);
-    assertThat(retried(ids, "garbage", "protocol", null)).isLessThan(SOON);
-    assertThat(retried(ids, "999", "protocol", 999)).isLessThan(SOON);
+    assertThat(assertRetried(ids, "429", "status", 429)).isLessThan(SLACK);
+    assertThat(assertRetried(ids, "408", "status", 408)).isLessThan(SLACK);
+    assertThat(assertRetried(ids, "500", "status", 500)).isLessThan(SLACK);
+    assertThat(assertRetried(ids, "closed", "broken", null)).isLessThan(SLACK);
+    assertThat(assertRetried(ids, "garbage", "protocol", null)).isLessThan(SLACK);
+    assertThat(assertRetried(ids, "999", "protocol", 999)).isLessThan(SLACK);
 
-    JsonNode tls = ended(id(ids, "tls"));
+    JsonNode tls = awaitEnd(id(ids, "tls"));
     assertThat(tls.path("status").asString()).isEqualTo("DEAD");
     assertThat(tls.path("attempts")).hasSize(2);
     assertThat(tls.at("/error/kind").asString()).isEqualTo("tls");
 
     for (String path : List.of("404", "302")) {
-      JsonNode dead = ended(id(ids, path));
+      JsonNode dead = awaitEnd(id(ids, path));
       assertThat(dead.path("status").asString()).as(path).isEqualTo("DEAD");
       assertThat(dead.path("attempts")).as(path).hasSize(1);
       assertThat(dead.at("/attempts/0/error/status").asInt()).isEqualTo(Integer.parseInt(path));
@@ -205,10 +205,10 @@ class TargetAnswersTest {
         .isBetween(Duration.ofHours(24).minusSeconds(5), Duration.ofHours(24).plusSeconds(5));
   }
 
-  /** Checks that the first attempt failed so and the second succeeded; the time between them. */
-  private Duration retried(
+  /** Checks that the first attempt failed this way and the second succeeded; returns the gap. */
+  private Duration assertRetried(
       Map<String, String> ids, String path, String kind, @Nullable Integer status) {
-    JsonNode task = ended(id(ids, path));
+    JsonNode task = awaitEnd(id(ids, path));
     assertThat(task.path("status").asString()).as(path).isEqualTo("COMPLETED");
     assertThat(task.path("attempts")).as(path).hasSize(2);
     JsonNode error = task.at("/attempts/1/error"); // the newest is first
@@ -230,7 +230,7 @@ class TargetAnswersTest {
   }
 
   @Test
-  void a_target_of_the_type_that_is_gone_pauses_the_type_unless_a_list_names_it() {
+  void a_410_from_the_types_own_target_pauses_the_type_unless_a_code_list_names_it() {
     for (String type : List.of("gone", "only-dead")) {
       api.put(
           "/v1/types/" + type,
@@ -241,14 +241,14 @@ class TargetAnswersTest {
               type.equals("gone") ? List.of() : List.of(410)));
       String id = api.post("/v1/tasks", Map.of("type", type)).path("id").asString();
 
-      assertThat(ended(id).path("status").asString()).isEqualTo("DEAD");
+      assertThat(awaitEnd(id).path("status").asString()).isEqualTo("DEAD");
       assertThat(api.get("/v1/types/" + type).path("paused").asBoolean())
           .isEqualTo(type.equals("gone"));
     }
   }
 
   @Test
-  void a_type_may_read_the_answers_in_its_own_way() {
+  void a_type_can_override_the_meaning_of_status_codes() {
     api.put(
         "/v1/types/own",
         Map.of(
@@ -260,12 +260,12 @@ class TargetAnswersTest {
     String later = create("own", url("422"));
     String dead = create("own", url("seven"));
 
-    assertThat(ended(found).path("status").asString()).isEqualTo("COMPLETED");
-    assertThat(ended(found).path("attempts")).hasSize(1);
-    assertThat(ended(again).path("status").asString()).isEqualTo("COMPLETED");
-    assertThat(ended(again).path("attempts")).hasSize(2);
-    assertThat(ended(later).path("attempts")).hasSize(2);
-    assertThat(ended(dead).path("status").asString()).isEqualTo("DEAD");
-    assertThat(ended(dead).path("attempts")).hasSize(1);
+    assertThat(awaitEnd(found).path("status").asString()).isEqualTo("COMPLETED");
+    assertThat(awaitEnd(found).path("attempts")).hasSize(1);
+    assertThat(awaitEnd(again).path("status").asString()).isEqualTo("COMPLETED");
+    assertThat(awaitEnd(again).path("attempts")).hasSize(2);
+    assertThat(awaitEnd(later).path("attempts")).hasSize(2);
+    assertThat(awaitEnd(dead).path("status").asString()).isEqualTo("DEAD");
+    assertThat(awaitEnd(dead).path("attempts")).hasSize(1);
   }
 }
