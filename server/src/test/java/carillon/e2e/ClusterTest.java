@@ -120,8 +120,7 @@ class ClusterTest {
           return 200;
         });
     long before = heldCount(receiver);
-    // Due late enough for every node to know the lanes: a node that learns of them late gets no
-    // task.
+    // Due late enough for every node to know the lane: otherwise the other nodes take its share.
     create(api, HELD, Map.of("type", "held", "delay", "3s"));
     await().atMost(TIMEOUT).until(() -> heldCount(receiver) >= before + HELD);
     receiver.answering(_ -> 200); // for later deliveries

@@ -28,8 +28,8 @@ class RedriveTest {
   void a_redrive_keeps_its_rate_survives_a_kill_and_can_be_stopped_and_undone() {
     Db.Address database = Postgres.freshDatabase();
     try (World world = World.on(database)) {
-      DeadTasks.fill(
-          world, 10_000, 4); // pull tasks without a worker, so that redriven tasks stay PENDING
+      // Pull tasks without a worker: redriven tasks stay PENDING.
+      DeadTasks.fill(world, 10_000, 4);
       var killed = servers.startOn(database);
       String id;
       try (Carillon api = killed.connect()) {
