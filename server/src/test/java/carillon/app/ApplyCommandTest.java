@@ -64,7 +64,7 @@ class ApplyCommandTest {
     assertThat(apply()).as(terminal.err()).isZero();
 
     assertThat(api.requests())
-        .extracting(asked -> asked.line() + " " + asked.ifMatch())
+        .extracting(request -> request.line() + " " + request.ifMatch())
         .containsExactly(
             "GET /v1/schedules/a null",
             "GET /v1/schedules/b null",
@@ -126,7 +126,7 @@ class ApplyCommandTest {
 
     assertThat(terminal.err())
         .isEqualTo("carillon: f.yaml: line 2: a: /every is bad; also rejected: b\n");
-    assertThat(api.requests()).hasSize(4).noneMatch(asked -> "null".equals(asked.ifMatch()));
+    assertThat(api.requests()).hasSize(4).noneMatch(request -> "null".equals(request.ifMatch()));
   }
 
   @Test

@@ -41,7 +41,7 @@ public final class ChildProcess implements AutoCloseable {
     return new ChildProcess(builder.start(), errors);
   }
 
-  /** Reads on until a line contains the text, and returns that line. */
+  /** Reads the output until a line contains the text, and returns that line. */
   public String awaitLine(String text) throws IOException {
     for (String line = out.readLine(); line != null; line = out.readLine()) {
       seen.append(line).append('\n');
@@ -49,7 +49,7 @@ public final class ChildProcess implements AutoCloseable {
         return line;
       }
     }
-    throw new AssertionError("ended without \"" + text + "\": " + seen + Files.readString(errors));
+    throw new AssertionError("exited without \"" + text + "\": " + seen + Files.readString(errors));
   }
 
   void terminate() {
@@ -60,7 +60,7 @@ public final class ChildProcess implements AutoCloseable {
     process.destroyForcibly().waitFor();
   }
 
-  /** The exit status, after reading the rest of the output. */
+  /** Reads the rest of the output, waits for the process to end and returns its exit status. */
   public int status() throws IOException, InterruptedException {
     for (String line = out.readLine(); line != null; line = out.readLine()) {
       seen.append(line).append('\n');

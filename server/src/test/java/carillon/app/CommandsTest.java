@@ -32,8 +32,8 @@ class CommandsTest {
     api.close();
   }
 
-  /** Runs a command line, without support for quotes. */
-  private int type(String line) {
+  /** Runs a command line; there is no support for quotes. */
+  private int run(String line) {
     return terminal.run(line.split(" "));
   }
 
@@ -97,8 +97,8 @@ class CommandsTest {
         "task get 1 --url ht_tp:|x   | --url: ",
         "task get 1 --api-key-file x | cannot read the key file ",
       })
-  void an_error_is_one_line_and_status_2(String line, String expected) {
-    assertThat(type(line)).isEqualTo(2);
+  void an_error_prints_one_line_and_exits_with_2(String line, String expected) {
+    assertThat(run(line)).isEqualTo(2);
 
     assertThat(terminal.out()).isEmpty();
     assertThat(terminal.err()).startsWith("carillon: ").contains(expected).hasLineCount(1);
@@ -107,7 +107,7 @@ class CommandsTest {
 
   @Test
   void due_and_in_are_mutually_exclusive() {
-    assertThat(type("task create t --due 2027-01-01T00:00:00Z --in 5s")).isEqualTo(2);
+    assertThat(run("task create t --due 2027-01-01T00:00:00Z --in 5s")).isEqualTo(2);
 
     assertThat(terminal.err()).contains("mutually exclusive").hasLineCount(1);
   }
@@ -155,7 +155,7 @@ class CommandsTest {
         "top --help"
       })
   void every_command_has_help(String line) {
-    assertThat(type(line)).isZero();
+    assertThat(run(line)).isZero();
 
     assertThat(terminal.out()).startsWith("Usage: carillon");
     assertThat(terminal.err()).isEmpty();
@@ -168,7 +168,7 @@ class CommandsTest {
     "fish, __fish_seen_subcommand_from task; and __fish_seen_subcommand_from create' -l payload -r"
   })
   void a_shell_gets_a_completion_script(String shell, String expected) {
-    assertThat(type("completion " + shell)).isZero();
+    assertThat(run("completion " + shell)).isZero();
 
     assertThat(terminal.out()).contains(expected);
     assertThat(terminal.err()).isEmpty();
@@ -176,7 +176,7 @@ class CommandsTest {
 
   @Test
   void the_version_is_printed() {
-    assertThat(type("--version")).isZero();
+    assertThat(run("--version")).isZero();
 
     assertThat(terminal.out()).startsWith("carillon ").hasLineCount(1);
   }
@@ -276,10 +276,10 @@ class CommandsTest {
         "dead-letter purge --id 1,2            | POST /v1/dead-letters/purge                       "
             + "      | {\"ids\":[\"1\",\"2\"]}",
       })
-  void each_command_is_one_request(String line, String request, @Nullable String body) {
+  void each_command_sends_one_request(String line, String request, @Nullable String body) {
     api.responding(200, "{\"items\": []}");
 
-    assertThat(type(line)).as(terminal.err()).isZero();
+    assertThat(run(line)).as(terminal.err()).isZero();
 
     assertThat(api.only().line()).isEqualTo(request);
     assertThat(api.only().body()).isEqualTo(body == null ? "" : body);
@@ -292,8 +292,8 @@ class CommandsTest {
     Files.writeString(directory.resolve("p.json"), "{\"a\": 1}");
     terminal.input = "[2]";
 
-    assertThat(type("task create t --payload @p.json")).isZero();
-    assertThat(type("task create t --payload -")).isZero();
+    assertThat(run("task create t --payload @p.json")).isZero();
+    assertThat(run("task create t --payload -")).isZero();
 
     assertThat(api.requests())
         .extracting(FakeApi.Request::body)
@@ -308,14 +308,14 @@ class CommandsTest {
     Files.writeString(directory.resolve("data/admin-key"), "kept\n");
     Files.writeString(directory.resolve("file"), "filed\n");
 
-    type("type get t --api-key given");
-    type("type get t --api-key-file file");
-    type("type get t");
+    run("type get t --api-key given");
+    run("type get t --api-key-file file");
+    run("type get t");
     terminal.environment.remove("CARILLON_KEY");
     terminal.environment.put("CARILLON_KEY_FILE", "file");
-    type("type get t");
+    run("type get t");
     terminal.environment.remove("CARILLON_KEY_FILE");
-    type("type get t --tenant other");
+    run("type get t --tenant other");
 
     assertThat(api.requests())
         .extracting(FakeApi.Request::key)
@@ -339,7 +339,7 @@ class CommandsTest {
     Files.writeString(directory.resolve("data/admin-key"), "kept\n");
     terminal.environment.remove("CARILLON_KEY");
 
-    assertThat(type("type get t --url " + url)).isEqualTo(2);
+    assertThat(run("type get t --url " + url)).isEqualTo(2);
 
     assertThat(terminal.err())
         .contains("no API key for " + url, "is sent to this machine only. Set CARILLON_KEY")
@@ -355,7 +355,7 @@ class CommandsTest {
     terminal.environment.remove("CARILLON_KEY");
     String port = api.url().substring(api.url().lastIndexOf(':'));
 
-    type("type get t --url http://" + host + port);
+    run("type get t --url http://" + host + port);
 
     // Nothing listens on 127.9.9.9; the key must not be the error.
     assertThat(terminal.err()).doesNotContain("no API key", "warning");
@@ -363,11 +363,11 @@ class CommandsTest {
 
   @Test
   void a_key_sent_over_plain_http_causes_a_warning() {
-    type("type get t --api-key given --url https://carillon.invalid:1");
+    run("type get t --api-key given --url https://carillon.invalid:1");
 
     assertThat(terminal.err()).doesNotContain("warning");
 
-    type("type get t --api-key given --url http://carillon.invalid:1");
+    run("type get t --api-key given --url http://carillon.invalid:1");
 
     assertThat(terminal.err())
         .contains("warning: the API key is sent to carillon.invalid unencrypted");
@@ -377,7 +377,7 @@ class CommandsTest {
   void a_missing_key_is_explained() {
     terminal.environment.remove("CARILLON_KEY");
 
-    assertThat(type("type get t")).isEqualTo(2);
+    assertThat(run("type get t")).isEqualTo(2);
 
     assertThat(terminal.err())
         .contains("no API key. Set CARILLON_KEY or --api-key-file")
@@ -388,13 +388,13 @@ class CommandsTest {
   @CsvSource({
     "404, 1", "409, 1", "412, 1", "400, 2", "401, 2", "403, 2", "422, 2", "429, 2", "503, 2"
   })
-  void an_api_error_is_one_line_and_a_status(int response, int status) {
+  void an_api_error_prints_one_line_and_sets_the_exit_status(int response, int status) {
     api.responding(
         response,
         "{\"title\": \"No\", \"detail\": \"it is\\n"
             + "not so\", \"errors\": [{\"pointer\": \"/a\", \"message\": \"is bad\"}]}");
 
-    assertThat(type("task get 1")).isEqualTo(status);
+    assertThat(run("task get 1")).isEqualTo(status);
 
     assertThat(terminal.err()).isEqualTo("carillon: it is\\nnot so; /a is bad\n");
     assertThat(terminal.out()).isEmpty();
@@ -407,7 +407,7 @@ class CommandsTest {
         "{\"detail\": \"/a: is bad\", \"errors\": [{\"pointer\": \"/a\", \"message\": \"is"
             + " bad\"}]}");
 
-    assertThat(type("task get 1")).isEqualTo(2);
+    assertThat(run("task get 1")).isEqualTo(2);
 
     assertThat(terminal.err()).isEqualTo("carillon: /a: is bad\n");
   }
@@ -429,7 +429,7 @@ class CommandsTest {
         "{\"detail\": \"%s: is bad\", \"errors\": [{\"pointer\": \"%s\", \"message\": \"is bad\"}]}"
             .formatted(pointer, pointer));
 
-    assertThat(type(line)).isEqualTo(2);
+    assertThat(run(line)).isEqualTo(2);
 
     assertThat(terminal.err()).isEqualTo("carillon: " + expected + "\n");
   }
@@ -438,16 +438,16 @@ class CommandsTest {
   void a_filter_error_names_the_option() {
     api.responding(400, "{\"detail\": \"the parameter dueAfter: is no time\"}");
 
-    assertThat(type("task list --due-after x")).isEqualTo(2);
+    assertThat(run("task list --due-after x")).isEqualTo(2);
 
     assertThat(terminal.err()).isEqualTo("carillon: --due-after: is no time\n");
   }
 
   @Test
-  void an_unreachable_server_is_one_line() {
+  void an_unreachable_server_is_reported_in_one_line() {
     api.close();
 
-    assertThat(type("task get 1")).isEqualTo(2);
+    assertThat(run("task get 1")).isEqualTo(2);
 
     assertThat(terminal.err())
         .startsWith("carillon: cannot connect to http://127.0.0.1:")
@@ -455,10 +455,10 @@ class CommandsTest {
   }
 
   @Test
-  void a_server_that_is_not_carillon_is_one_line() {
+  void a_server_that_is_not_carillon_is_reported_in_one_line() {
     api.responding(200, "<html>");
 
-    assertThat(type("task get 1")).isEqualTo(2);
+    assertThat(run("task get 1")).isEqualTo(2);
 
     assertThat(terminal.err()).contains("is not JSON; is this a Carillon server?").hasLineCount(1);
   }
@@ -474,7 +474,7 @@ class CommandsTest {
          "nextCursor": "abc"}
         """);
 
-    assertThat(type("task list")).isZero();
+    assertThat(run("task list")).isZero();
 
     assertThat(terminal.out())
         .isEqualTo(
@@ -487,7 +487,7 @@ class CommandsTest {
   }
 
   @Test
-  void values_are_readable() {
+  void values_are_formatted_for_people() {
     api.responding(
             200,
             """
@@ -509,13 +509,13 @@ class CommandsTest {
              "retry": {"maxAttempts": 3, "base": "PT1S", "jitter": "full"}, "payload": {"every": "PT1S"}}
             """);
 
-    type("task list");
+    run("task list");
     assertThat(terminal.out()).contains("HTTP 503: smtp relay down");
-    type("key list");
+    run("key list");
     assertThat(terminal.out()).contains("all");
-    type("type list");
+    run("type list");
     assertThat(terminal.out()).contains("10m      pull").contains("11ms     PUT http://x");
-    type("schedule get n");
+    run("schedule get n");
     assertThat(terminal.out())
         .contains("every    7d\n")
         .contains("dst      gap shift, overlap first\n")
@@ -527,7 +527,7 @@ class CommandsTest {
   void an_empty_list_is_reported() {
     api.responding(200, "{\"items\": []}");
 
-    type("task list");
+    run("task list");
 
     assertThat(terminal.out()).isEqualTo("no results\n");
   }
@@ -539,7 +539,7 @@ class CommandsTest {
         "{\"id\": \"1\", \"dueAt\": \"D\", \"key\": null, \"payload\": {\"a\": 1}, \"attempts\":"
             + " [{\"attempt\": 1, \"error\": \"x\"}]}");
 
-    type("task get 1");
+    run("task get 1");
 
     assertThat(terminal.out())
         .isEqualTo(
@@ -563,7 +563,7 @@ class CommandsTest {
          "request": {"method": "POST"}}
         """;
     api.responding(200, "{\"items\": [" + attempt + "], \"nextCursor\": \"c\"}");
-    type("task attempts 1");
+    run("task attempts 1");
     assertThat(terminal.out())
         .isEqualTo(
             """
@@ -581,7 +581,7 @@ class CommandsTest {
             + " \"error\": {\"kind\": \"dns\", \"cause\": \"not_reached\", \"message\": \"m\","
             + " \"status\": null}}]}");
 
-    type("task get 1");
+    run("task get 1");
     assertThat(terminal.out())
         .contains("ATTEMPT  FAILURE  CAUSE        ERROR\n1        dns      not_reached  m\n")
         .doesNotContain("method");
@@ -591,33 +591,33 @@ class CommandsTest {
   void json_is_printed_unchanged() {
     api.responding(200, "{\"id\":\"1\",\"x\":null}");
 
-    type("task get 1 --json");
+    run("task get 1 --json");
 
     assertThat(terminal.out()).isEqualTo("{\"id\":\"1\",\"x\":null}\n");
   }
 
   @Test
-  void an_empty_response_is_done() {
+  void an_empty_response_prints_done() {
     api.responding(204, "");
 
-    type("type delete t");
-    type("type delete t --json");
+    run("type delete t");
+    run("type delete t --json");
 
     assertThat(terminal.out()).isEqualTo("done\n{}\n");
   }
 
   @Test
-  void colours_are_only_for_terminals_that_want_them() {
+  void colours_need_a_terminal_and_can_be_turned_off() {
     api.responding(200, "{\"id\":\"1\",\"status\":\"DEAD\"}");
 
-    type("task get 1");
+    run("task get 1");
     terminal.isTerminal = true;
     terminal.environment.put("NO_COLOR", "1");
-    type("task get 1");
+    run("task get 1");
     assertThat(terminal.out()).doesNotContain("\033");
 
     terminal.environment.remove("NO_COLOR");
-    type("task get 1");
+    run("task get 1");
     assertThat(terminal.out()).contains("\033[31mDEAD\033[0m");
   }
 
@@ -629,8 +629,7 @@ class CommandsTest {
         .responding(200, redrive.formatted("RUNNING", 100))
         .responding(200, redrive.formatted("DONE", 400));
 
-    assertThat(type("dead-letter redrive --type t --rate 9 --watch --interval 1ms --json"))
-        .isZero();
+    assertThat(run("dead-letter redrive --type t --rate 9 --watch --interval 1ms --json")).isZero();
 
     assertThat(terminal.out())
         .as("only the response")
@@ -654,7 +653,7 @@ class CommandsTest {
     api.responding(200, "{\"id\":\"7\",\"status\":\"RUNNING\",\"matched\":4,\"redriven\":2}")
         .responding(200, "{\"id\":\"7\",\"status\":\"STOPPED\",\"matched\":4,\"redriven\":2}");
 
-    assertThat(type("redrive get 7 --watch --interval 1ms")).isZero();
+    assertThat(run("redrive get 7 --watch --interval 1ms")).isZero();
 
     assertThat(terminal.err())
         .contains("RUNNING [" + "#".repeat(15) + ".".repeat(15) + "] 50%")
@@ -662,12 +661,12 @@ class CommandsTest {
   }
 
   @Test
-  void a_purge_repeats_while_there_is_more_and_sums_up() {
+  void a_purge_repeats_until_nothing_is_left_and_adds_up_the_counts() {
     api.responding(200, "{\"matched\":25,\"purged\":10,\"more\":true}")
         .responding(200, "{\"matched\":15,\"purged\":10,\"more\":true}")
         .responding(200, "{\"matched\":5,\"purged\":5}");
 
-    assertThat(type("dead-letter purge --type t --json")).isZero();
+    assertThat(run("dead-letter purge --type t --json")).isZero();
 
     assertThat(terminal.out()).isEqualTo("{\"matched\":25,\"purged\":25}\n");
     assertThat(terminal.err()).isEqualTo("purged 10 of 25\npurged 20 of 25\n");
@@ -690,17 +689,17 @@ class CommandsTest {
     terminal.isTerminal = true;
 
     terminal.input = "n\n";
-    assertThat(type(line)).isEqualTo(2);
+    assertThat(run(line)).isEqualTo(2);
     assertThat(terminal.err())
         .contains("? [y/N] ")
         .endsWith("carillon: cancelled; nothing was changed\n");
     terminal.input = "";
-    assertThat(type(line)).isEqualTo(2);
+    assertThat(run(line)).isEqualTo(2);
     assertThat(api.requests()).isEmpty();
 
     terminal.input = "y\n";
-    assertThat(type(line)).isZero();
-    assertThat(type(line + " --yes")).isZero();
+    assertThat(run(line)).isZero();
+    assertThat(run(line + " --yes")).isZero();
     assertThat(api.requests()).hasSize(2);
   }
 
@@ -709,7 +708,7 @@ class CommandsTest {
     api.responding(200, "{\"matched\":9,\"purged\":9,\"more\":true}")
         .responding(200, "{\"matched\":1,\"atLeast\":true,\"purged\":0,\"more\":true}");
 
-    assertThat(type("dead-letter purge --error x --json")).isZero();
+    assertThat(run("dead-letter purge --error x --json")).isZero();
 
     assertThat(terminal.out())
         .isEqualTo("{\"matched\":10,\"atLeast\":true,\"purged\":9,\"more\":true}\n");
@@ -720,7 +719,7 @@ class CommandsTest {
     api.responding(200, "carillon_claimer_claimed_total 100\ncarillon_backlog_due 7\n")
         .responding(200, "carillon_claimer_claimed_total 200\ncarillon_backlog_due 5\n");
 
-    assertThat(type("top --metrics --once --interval 10ms")).as(terminal.err()).isZero();
+    assertThat(run("top --metrics --once --interval 10ms")).as(terminal.err()).isZero();
 
     assertThat(terminal.out())
         .hasLineCount(1)

@@ -22,7 +22,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import tools.jackson.databind.JsonNode;
 
-/** The commands of the README and of the tour, typed into a shell as they stand there. */
+/** Runs the commands of the README and of the tour in a shell, exactly as written. */
 @Tag("slow")
 class ReadmeTest {
 
@@ -86,7 +86,7 @@ class ReadmeTest {
     String document = Files.readString(README);
     String section = QUICK_START.matcher(document).results().findFirst().orElseThrow().group();
     try (Running node = Wiring.start(config())) {
-      // The node of this test runs already, and on another port.
+      // The test has already started a node, on another port.
       String commands =
           commands(section)
               .replaceAll("(?m)^make run .*$", "")
@@ -116,7 +116,7 @@ class ReadmeTest {
         .collect(Collectors.joining());
   }
 
-  /** Runs the commands in a directory that looks like ours to them; returns all that they print. */
+  /** Runs the commands in a directory with a stand-in for ./carillon, and returns their output. */
   private String run(String commands, Running node) throws IOException, InterruptedException {
     Path program = Files.writeString(directory.resolve("carillon"), program());
     Files.setPosixFilePermissions(program, PosixFilePermissions.fromString("rwx------"));
@@ -141,7 +141,7 @@ class ReadmeTest {
     return Files.readString(output);
   }
 
-  /** Stands in for ./carillon, which would look whether the program has to be built. */
+  /** A stand-in for ./carillon, which would first check whether the program has to be built. */
   private static String program() {
     return """
     #!/bin/sh

@@ -34,7 +34,7 @@ class ScheduleCommandsTest {
   }
 
   /** Runs a schedule command; _ is a space inside an argument. */
-  private int type(String line) {
+  private int run(String line) {
     List<String> words = List.of(("schedule " + line).split(" "));
     return terminal.run(words.stream().map(word -> word.replace('_', ' ')).toArray(String[]::new));
   }
@@ -86,10 +86,10 @@ class ScheduleCommandsTest {
         "backfills n --cursor c   | GET /v1/schedules/n/backfills?cursor=c |",
         "backfill-stop n 7        | POST /v1/schedules/n/backfills/7/stop |",
       })
-  void each_command_is_one_request(String line, String request, @Nullable String body) {
+  void each_command_sends_one_request(String line, String request, @Nullable String body) {
     api.responding(200, "{\"items\": []}");
 
-    assertThat(type(line)).as(terminal.err()).isZero();
+    assertThat(run(line)).as(terminal.err()).isZero();
 
     assertThat(api.only().line()).isEqualTo(request);
     assertThat(api.only().body()).isEqualTo(body == null ? "" : body);
@@ -114,8 +114,8 @@ class ScheduleCommandsTest {
         "apply -f none.yaml       | none.yaml: cannot read the file: no such file",
         "tirgger n                | unknown command \"tirgger\"; did you mean trigger?",
       })
-  void an_error_is_one_line_and_status_2(String line, String expected) {
-    assertThat(type(line)).isEqualTo(2);
+  void an_error_prints_one_line_and_exits_with_2(String line, String expected) {
+    assertThat(run(line)).isEqualTo(2);
 
     assertThat(terminal.err()).startsWith("carillon: ").contains(expected).hasLineCount(1);
     assertThat(terminal.out()).isEmpty();
@@ -141,7 +141,7 @@ class ScheduleCommandsTest {
         "apply"
       })
   void every_command_has_help(String command) {
-    assertThat(type((command + " --help").strip())).isZero();
+    assertThat(run((command + " --help").strip())).isZero();
 
     assertThat(terminal.out()).startsWith("Usage: carillon schedule");
     assertThat(terminal.err()).isEmpty();
@@ -159,7 +159,7 @@ class ScheduleCommandsTest {
            "note": "02:30 does not exist on this day: clocks go forward from 02:00 to 03:00; skipped", "skipped": true}]}
         """);
 
-    assertThat(type("preview 30_2_*_*_* --timezone Europe/Berlin")).isZero();
+    assertThat(run("preview 30_2_*_*_* --timezone Europe/Berlin")).isZero();
 
     assertThat(terminal.out())
         .isEqualTo(
@@ -189,8 +189,8 @@ class ScheduleCommandsTest {
         "{\"name\": \"n\", \"lastRun\": {\"at\": \"T\", \"outcome\": \"skipped\", \"reason\":"
             + " \"overlap\"}}");
 
-    assertThat(type("show n")).isZero();
-    assertThat(type("show n")).isZero();
+    assertThat(run("show n")).isZero();
+    assertThat(run("show n")).isZero();
 
     assertThat(terminal.out())
         .isEqualTo(
@@ -207,7 +207,7 @@ class ScheduleCommandsTest {
   void a_schedule_without_next_runs_is_shown_as_such() {
     api.responding(200, "{\"name\": \"n\", \"status\": \"FINISHED\", \"nextRuns\": []}");
 
-    assertThat(type("show n")).isZero();
+    assertThat(run("show n")).isZero();
 
     assertThat(terminal.out()).contains("FINISHED\n").endsWith("\nno next runs\n");
   }
@@ -224,7 +224,7 @@ class ScheduleCommandsTest {
            "status": "PAUSED", "nextRun": null}]}
         """);
 
-    assertThat(type("list")).isZero();
+    assertThat(run("list")).isZero();
 
     assertThat(terminal.out())
         .isEqualTo(
@@ -243,7 +243,7 @@ class ScheduleCommandsTest {
         .responding(200, backfill.formatted("RUNNING", 97))
         .responding(200, backfill.formatted("DONE", 397));
 
-    assertThat(type("backfill n --from A --to B --watch --interval 1ms --json")).isZero();
+    assertThat(run("backfill n --from A --to B --watch --interval 1ms --json")).isZero();
 
     assertThat(terminal.out()).isEqualTo(backfill.formatted("DONE", 397) + "\n");
     assertThat(terminal.err())
@@ -267,7 +267,7 @@ class ScheduleCommandsTest {
     api.responding(202, "{\"id\":\"7\",\"status\":\"RUNNING\",\"times\":4,\"made\":2}")
         .responding(200, "{\"id\":\"7\",\"status\":\"STOPPED\",\"times\":4,\"made\":2}");
 
-    assertThat(type("backfill n --from A --to B --watch --interval 1ms")).isZero();
+    assertThat(run("backfill n --from A --to B --watch --interval 1ms")).isZero();
 
     assertThat(terminal.err())
         .contains("RUNNING [" + "#".repeat(15) + ".".repeat(15) + "] 50%")

@@ -86,8 +86,8 @@ class ScheduleServerTest {
     terminal.environment.put("CARILLON_TENANT", "default");
   }
 
-  /** Uses a tenant of this test alone. */
-  private void tenant(String name) {
+  /** Creates a tenant and uses it for this test. */
+  private void useTenant(String name) {
     try (Carillon carillon = Carillon.connect(node.url(), key)) {
       carillon.put("/v1/tenants/" + name, Map.of());
     }
@@ -113,7 +113,7 @@ class ScheduleServerTest {
 
   @Test
   void a_file_applied_twice_changes_nothing_the_second_time() throws IOException {
-    tenant("twice");
+    useTenant("twice");
     file(FILE);
 
     assertThat(run("schedule", "apply", "-f", "f.yaml"))
@@ -142,7 +142,7 @@ class ScheduleServerTest {
 
   @Test
   void changes_are_shown_applied_and_pruned() throws IOException {
-    tenant("changed");
+    useTenant("changed");
     file(FILE);
     run("schedule", "apply", "-f", "f.yaml");
     file(
@@ -169,7 +169,7 @@ class ScheduleServerTest {
 
   @Test
   void a_secret_in_a_file_is_compared_by_the_server_and_never_shown() throws IOException {
-    tenant("secrets");
+    useTenant("secrets");
     String yaml =
         """
         schedules:
@@ -193,7 +193,7 @@ class ScheduleServerTest {
 
     assertThat(rotated).startsWith("~ s  changed: target.http.headers.X-Key (hidden), ");
     assertThat(json("schedule", "get", "s").path("version").asInt()).isEqualTo(2);
-    // A schedule can be applied as it is shown.
+    // The output of schedule get can be applied again.
     file(yaml.formatted("(hidden)", "(hidden)", "(hidden)"));
     assertThat(run("schedule", "apply", "-f", "f.yaml")).startsWith("= s  unchanged\n");
     all += run("schedule", "get", "s") + run("schedule", "list", "--json");
@@ -202,7 +202,7 @@ class ScheduleServerTest {
 
   @Test
   void a_rejected_file_changes_nothing() throws IOException {
-    tenant("refused");
+    useTenant("rejected");
     file(
         """
         schedules:
@@ -228,7 +228,7 @@ class ScheduleServerTest {
 
   @Test
   void a_file_is_read_from_standard_input() {
-    tenant("input");
+    useTenant("input");
     terminal.input = "schedules: [{name: a, cron: '@daily', type: t}]";
 
     assertThat(run("schedule", "apply", "-f", "-")).startsWith("+ a  created\n");
@@ -254,8 +254,8 @@ class ScheduleServerTest {
   }
 
   @Test
-  void a_schedule_runs_is_paused_triggered_resumed_and_deleted() {
-    tenant("life");
+  void a_schedule_can_be_paused_triggered_resumed_and_deleted() {
+    useTenant("life");
     run("schedule", "put", "beat", "--every", "1s", "--type", "t", "--discard");
     Awaitility.await()
         .atMost(Duration.ofSeconds(30))
@@ -274,8 +274,8 @@ class ScheduleServerTest {
   }
 
   @Test
-  void a_backfill_is_counted_followed_and_listed() {
-    tenant("past");
+  void a_backfill_can_be_counted_followed_and_listed() {
+    useTenant("past");
     run("schedule", "put", "daily", "--cron", "@daily", "--type", "t", "--discard");
     String[] backfill = {
       "schedule",

@@ -24,7 +24,7 @@ class ServerCommandTest {
 
   @TempDir Path directory;
 
-  /** The server command around a node that does nothing. */
+  /** The server command with a node that does nothing. */
   static final class FakeNode implements Running {
     public static void main(String[] args) {
       System.exit(ServerCommand.of(Console.system(), FakeNode::start).execute(args));
@@ -36,7 +36,7 @@ class ServerCommandTest {
         case "slow" -> {
           var never = new CountDownLatch(1);
           Runtime.getRuntime().addShutdownHook(new Thread(never::countDown));
-          System.out.println("starting"); // from now on a signal may come
+          System.out.println("starting"); // a signal may arrive from here on
           awaitUninterruptibly(never);
         }
         default -> {}
@@ -77,7 +77,7 @@ class ServerCommandTest {
   }
 
   @Test
-  void a_node_without_the_api_does_not_send_people_to_it() throws Exception {
+  void a_node_without_the_api_role_prints_no_links_to_the_api() throws Exception {
     try (ChildProcess server = start("--roles", "engine")) {
       server.awaitLine("role api");
       server.terminate();
@@ -105,7 +105,7 @@ class ServerCommandTest {
           .contains("Admin key  " + key + "  (new; stored in data/admin-key)")
           .contains("$(cat 'data/admin-key')")
           .endsWith("closed\n");
-      assertThat(errors()).as("its log").allMatch(line -> !line.contains(key));
+      assertThat(errors()).as("log").allMatch(line -> !line.contains(key));
     }
     try (ChildProcess again = start()) {
       again.awaitLine("curl");
@@ -117,7 +117,7 @@ class ServerCommandTest {
   }
 
   @Test
-  void a_signal_while_starting_waits_for_the_start_and_ends_it_in_order() throws Exception {
+  void a_signal_during_the_start_stops_the_node_cleanly_afterwards() throws Exception {
     try (ChildProcess server = start("--node-id", "slow")) {
       server.awaitLine("starting");
       server.terminate();
@@ -128,7 +128,7 @@ class ServerCommandTest {
   }
 
   @Test
-  void a_start_that_fails_ends_with_a_status_and_not_as_if_it_had_been_stopped() throws Exception {
+  void a_failed_start_exits_with_an_error_status() throws Exception {
     try (ChildProcess server = start("--node-id", "fails")) {
       assertThat(server.status()).isNotZero();
       assertThat(server.output()).isEmpty();
@@ -137,7 +137,7 @@ class ServerCommandTest {
   }
 
   @Test
-  void text_logs_keep_one_line_for_one_event() throws Exception {
+  void text_logs_print_one_line_per_event() throws Exception {
     try (ChildProcess server = start()) {
       server.awaitLine("curl");
       server.terminate();

@@ -21,7 +21,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 class StartFailureTest {
 
-  /** Sessions of pools, which begin with the program's name. */
+  /** Counts the sessions of the node's connection pools. */
   private static final String SESSIONS =
       """
       SELECT count(*)

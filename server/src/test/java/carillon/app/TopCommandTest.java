@@ -68,7 +68,7 @@ class TopCommandTest {
   }
 
   @Test
-  void a_pipe_gets_the_page_once() {
+  void the_page_is_printed_once_without_a_terminal() {
     api.responding(200, cluster(node("a-1", "ALIVE", 32, 100), node("b-2", "ALIVE", 32, 100)))
         .responding(200, cluster(node("a-1", "ALIVE", 48, 1600), node("b-2", "DRAINING", 16, 100)));
 
@@ -134,7 +134,7 @@ class TopCommandTest {
   }
 
   @Test
-  void colours_are_only_for_terminals_that_want_them() {
+  void colours_need_a_terminal_and_can_be_turned_off() {
     api.responding(200, cluster(node("a-1", "SILENT", 1, 100)));
 
     assertThat(top("--once")).doesNotContain("\033");
@@ -201,7 +201,7 @@ class TopCommandTest {
   }
 
   @Test
-  void a_rejection_is_one_line() {
+  void a_rejection_is_reported_in_one_line() {
     api.responding(
         403,
         "{\"title\":\"Forbidden\",\"status\":403,\"code\":\"missing_scope\",\"detail\":\"no\"}");

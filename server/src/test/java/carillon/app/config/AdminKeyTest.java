@@ -20,7 +20,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 class AdminKeyTest {
 
-  private static final String GIVEN = "given-0123456789-0123456789-0123";
+  private static final String CONFIGURED = "given-0123456789-0123456789-0123";
 
   @TempDir Path directory;
 
@@ -30,9 +30,9 @@ class AdminKeyTest {
 
   @Test
   void a_configured_key_is_used_and_not_stored() {
-    AdminKey key = AdminKey.of(config(Map.of("admin-key", GIVEN)));
+    AdminKey key = AdminKey.of(config(Map.of("admin-key", CONFIGURED)));
 
-    assertThat(key).isEqualTo(new AdminKey(GIVEN, null, false));
+    assertThat(key).isEqualTo(new AdminKey(CONFIGURED, null, false));
     assertThat(directory.resolve("data")).doesNotExist();
   }
 
@@ -53,7 +53,7 @@ class AdminKeyTest {
   }
 
   @Test
-  void processes_that_start_together_agree_on_one_key() throws Exception {
+  void processes_that_start_at_the_same_time_agree_on_one_key() throws Exception {
     Callable<AdminKey> find = () -> AdminKey.of(config(Map.of()));
 
     List<AdminKey> keys;
@@ -70,7 +70,7 @@ class AdminKeyTest {
   }
 
   @Test
-  void an_empty_file_is_refused() throws IOException {
+  void an_empty_file_is_rejected() throws IOException {
     Files.createDirectories(directory.resolve("data"));
     Files.writeString(directory.resolve("data/admin-key"), "\n");
 
@@ -90,7 +90,8 @@ class AdminKeyTest {
   }
 
   @Test
-  void it_is_not_shown_by_accident() {
-    assertThat(AdminKey.of(config(Map.of("admin-key", GIVEN))).toString()).doesNotContain(GIVEN);
+  void to_string_hides_the_key() {
+    assertThat(AdminKey.of(config(Map.of("admin-key", CONFIGURED))).toString())
+        .doesNotContain(CONFIGURED);
   }
 }

@@ -17,7 +17,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Registers brokers in every way that there is, and in many that there are not. */
+/** Valid and invalid values of the options {@code kafka} and {@code rabbitmq}. */
 class BrokerOptionsTest {
 
   @TempDir Path directory;
@@ -37,7 +37,7 @@ class BrokerOptionsTest {
   }
 
   @Test
-  void several_are_separated_by_spaces() {
+  void several_brokers_are_separated_by_spaces() {
     environment.put("CARILLON_KAFKA", "main=a:9092,b:9092  other=[::1]:9093");
     environment.put("CARILLON_RABBITMQ", "main=amqp://u:p@h/v");
 
@@ -50,7 +50,7 @@ class BrokerOptionsTest {
   }
 
   @Test
-  void in_the_file_they_may_be_a_list() throws IOException {
+  void the_configuration_file_may_list_brokers() throws IOException {
     file("carillon.yaml", "kafka:\n- main=a:9092,b:9092\n- other=c:1\nrabbitmq: main=amqp://h\n");
 
     assertThat(load(Map.of()).kafka()).hasSize(2);
@@ -58,7 +58,7 @@ class BrokerOptionsTest {
   }
 
   @Test
-  void a_file_may_have_the_settings_of_the_client_and_is_never_shown() throws IOException {
+  void client_settings_from_a_file_are_used_and_never_shown() throws IOException {
     file(
         "main.properties",
         """
@@ -92,7 +92,7 @@ class BrokerOptionsTest {
         "a=, HOST:PORT",
         "a=@none, no such file",
       })
-  void contradictory_options_are_rejected(String value, String rule) {
+  void invalid_values_are_rejected(String value, String rule) {
     assertThatThrownBy(() -> kafka(value))
         .isInstanceOf(CommandFailed.class)
         .hasMessageStartingWith("--kafka")
@@ -128,7 +128,7 @@ class BrokerOptionsTest {
   }
 
   @Test
-  void a_login_that_can_never_work_is_refused_without_being_shown() throws IOException {
+  void an_invalid_login_is_rejected_without_showing_it() throws IOException {
     file(
         "f",
         """
@@ -146,7 +146,7 @@ class BrokerOptionsTest {
   }
 
   @Test
-  void a_file_without_servers_is_refused() throws IOException {
+  void a_file_without_servers_is_rejected() throws IOException {
     file("f", "client.id=x\n");
 
     assertThatThrownBy(() -> kafka("main=@f")).hasMessageContaining("bootstrap.servers is missing");

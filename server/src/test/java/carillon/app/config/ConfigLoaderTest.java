@@ -41,7 +41,7 @@ class ConfigLoaderTest {
   }
 
   @Test
-  void these_are_all_keys_and_their_defaults() {
+  void only_the_documented_keys_exist_with_their_defaults() {
     assertThat(
             Arrays.stream(Setting.values())
                 .map(setting -> setting.key + " = " + setting.defaultText))
@@ -80,7 +80,7 @@ class ConfigLoaderTest {
   }
 
   @Test
-  void without_anything_given_the_defaults_hold() {
+  void the_defaults_apply_without_any_configuration() {
     environment.put("HOSTNAME", "box");
 
     Config config = load();
@@ -121,7 +121,7 @@ class ConfigLoaderTest {
         "127.0.0.1 | postgresql://u@h/d | false",
         "0.0.0.0   | postgresql://u@h/d | false"
       })
-  void loopback_is_a_target_while_database_and_clients_are_on_this_machine(
+  void loopback_targets_are_allowed_while_database_and_clients_are_local(
       String bind, String url, boolean allowed) {
     Config config = url.isEmpty() ? load("bind", bind) : load("bind", bind, "database-url", url);
 
@@ -132,7 +132,7 @@ class ConfigLoaderTest {
   }
 
   @Test
-  void the_file_that_was_read_is_known() throws IOException {
+  void the_configuration_names_the_file_it_was_read_from() throws IOException {
     assertThat(load().file()).isNull();
 
     file("port: 1\n");
@@ -141,7 +141,7 @@ class ConfigLoaderTest {
   }
 
   @Test
-  void metrics_have_a_key_and_a_port_of_their_own() throws IOException {
+  void metrics_can_have_their_own_key_and_port() throws IOException {
     String key = "k".repeat(32);
     Files.writeString(directory.resolve("key"), key + "\n");
 
@@ -163,11 +163,11 @@ class ConfigLoaderTest {
         "10.0.0.1/8 | the address has bits set beyond its prefix",
         "010.0.0.1  | four decimal numbers"
       })
-  void a_target_that_the_rules_cannot_read_is_refused_at_once(String target, String why) {
+  void an_invalid_target_rule_is_rejected(String target, String reason) {
     assertThatThrownBy(() -> load("allow-targets", target))
         .isInstanceOf(CommandFailed.class)
         .hasMessageStartingWith("--allow-targets: ")
-        .hasMessageContaining(why);
+        .hasMessageContaining(reason);
   }
 
   @Test
@@ -184,7 +184,7 @@ class ConfigLoaderTest {
   }
 
   @Test
-  void another_file_can_be_named_and_must_then_exist() throws IOException {
+  void an_explicit_configuration_file_must_exist() throws IOException {
     Files.writeString(
         directory.resolve("other.yaml"),
         "# nothing but\nroles: [engine]\nallow-targets: [10.0.0.0/8, hooks.internal]\n");
@@ -218,7 +218,7 @@ class ConfigLoaderTest {
   }
 
   @Test
-  void secrets_can_be_in_files_of_their_own() throws IOException {
+  void secrets_can_be_read_from_files() throws IOException {
     Files.writeString(directory.resolve("key"), ADMIN_KEY + "\n");
     Files.writeString(directory.resolve("url"), "postgresql://me:pw@db/tasks\n");
     environment.put("CARILLON_ADMIN_KEY_FILE", "key");
@@ -232,7 +232,7 @@ class ConfigLoaderTest {
   }
 
   @Test
-  void a_secret_is_given_once() {
+  void a_secret_and_its_file_are_mutually_exclusive() {
     environment.put("CARILLON_ADMIN_KEY", "a");
     environment.put("CARILLON_ADMIN_KEY_FILE", "b");
 
@@ -258,7 +258,7 @@ class ConfigLoaderTest {
   }
 
   @Test
-  void secrets_are_shown_nowhere() {
+  void secrets_are_never_shown() {
     Config config =
         load("admin-key", ADMIN_KEY, "database-url", "postgresql://me:hunter2@db/tasks");
 
@@ -280,7 +280,7 @@ class ConfigLoaderTest {
         "'port:'           | carillon.yaml: port must have one value, or a list of them",
         "port: x           | carillon.yaml: port: \"x\" is not a number from 0 to 65535",
       })
-  void a_file_with_a_mistake_is_refused(String text, String line) throws IOException {
+  void a_file_with_an_invalid_entry_is_rejected(String text, String line) throws IOException {
     file(text);
 
     assertThatThrownBy(this::load).isInstanceOf(CommandFailed.class).hasMessage(line);
@@ -288,7 +288,7 @@ class ConfigLoaderTest {
 
   @ParameterizedTest
   @CsvSource({"'port: 1\nport: 2'", "'- port'", "'port: {'", "'\tport: 1'"})
-  void a_file_that_is_not_keys_and_values_is_refused(String text) throws IOException {
+  void a_file_that_is_not_a_map_is_rejected(String text) throws IOException {
     file(text);
 
     assertThatThrownBy(this::load)
@@ -335,7 +335,7 @@ class ConfigLoaderTest {
         "alert-deaths  | 0            | a number from 1 to 10000",
         "alert-within  | 8d           | a duration from 1s to 7d",
       })
-  void a_bad_value_is_refused_with_key_value_and_rule(String key, String value, String rule) {
+  void an_invalid_value_is_rejected_with_key_value_and_rule(String key, String value, String rule) {
     assertThatThrownBy(() -> load(key, value))
         .isInstanceOf(CommandFailed.class)
         .hasMessage("--" + key + ": \"" + value + "\" is not " + rule);
@@ -349,7 +349,7 @@ class ConfigLoaderTest {
   }
 
   @Test
-  void alerts_go_where_targets_may_go() throws IOException {
+  void the_alert_url_must_be_an_allowed_target() throws IOException {
     Files.writeString(directory.resolve("hook"), "https://example.com/hook/s3cret\n");
     environment.put("CARILLON_ALERT_URL_FILE", "hook");
     file("alert-deaths: 3\nalert-within: 1m\n");
@@ -369,7 +369,7 @@ class ConfigLoaderTest {
   }
 
   @Test
-  void an_unknown_variable_is_refused() {
+  void an_unknown_variable_is_rejected() {
     environment.put("CARILLON_POOLSIZE", "5");
 
     assertThatThrownBy(this::load)
@@ -377,7 +377,7 @@ class ConfigLoaderTest {
   }
 
   @Test
-  void variables_of_the_commands_and_of_kubernetes_are_not_ours_to_judge() {
+  void variables_of_the_client_commands_and_of_kubernetes_are_ignored() {
     environment.put("CARILLON_URL", "http://x");
     environment.put("CARILLON_SERVICE_HOST", "10.0.0.1");
     environment.put("CARILLON_SERVICE_PORT_HTTP", "80");

@@ -38,7 +38,7 @@ class DatabaseUrlTest {
         "jdbc:postgresql://u:p@h/t                   | jdbc:postgresql://h/t                       "
             + "    | u       | p",
       })
-  void credentials_are_taken_out(
+  void credentials_are_removed_from_the_url(
       String text, String jdbcUrl, @Nullable String user, @Nullable String password) {
     assertThat(DatabaseUrl.parse(text)).contains(new DatabaseUrl(jdbcUrl, user, password));
   }
@@ -63,7 +63,7 @@ class DatabaseUrlTest {
         "postgresql://h,/t",
         "postgresql://h/t\nx"
       })
-  void anything_else_is_refused(String text) {
+  void invalid_urls_are_rejected(String text) {
     assertThat(DatabaseUrl.parse(text)).isEmpty();
   }
 }

@@ -15,7 +15,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** How a RabbitMQ may be named, and how not. */
+/** Valid and invalid values of the option {@code rabbitmq}. */
 class RabbitSettingsTest {
 
   @TempDir Path directory;
@@ -87,7 +87,7 @@ class RabbitSettingsTest {
   }
 
   @Test
-  void a_trust_store_can_be_named() throws IOException {
+  void a_truststore_can_be_configured() throws IOException {
     TestCertificates.pemFor(directory, "localhost");
     String text = "uri=amqps://h\ntls.truststore=localhost-trust.p12\ntls.truststore.password=";
     Files.writeString(directory.resolve("f"), text + TestCertificates.PASSWORD);

@@ -35,13 +35,13 @@ class EmbeddedPostgresTest {
   /** Unpacked once for all tests. */
   private static final Path BINARIES = Path.of("target", "postgres-bin").toAbsolutePath();
 
-  /** Holds a new database, to be copied: making one takes half a second. */
+  /** A new database, which each test copies: creating one takes half a second. */
   @TempDir static Path template;
 
   @TempDir Path directory;
 
   @BeforeAll
-  static void makeTemplate() {
+  static void createTemplate() {
     EmbeddedPostgres.start(template, BINARIES).close();
   }
 
@@ -55,7 +55,7 @@ class EmbeddedPostgresTest {
     }
   }
 
-  /** A program that starts a database and is then killed. */
+  /** A program that starts a database and waits until the test kills it. */
   static final class Victim {
     public static void main(String[] args) throws IOException {
       EmbeddedPostgres postgres = EmbeddedPostgres.start(Path.of(args[0]), Path.of(args[1]));
@@ -68,11 +68,11 @@ class EmbeddedPostgresTest {
     return EmbeddedPostgres.start(directory, BINARIES);
   }
 
-  private static String ask(EmbeddedPostgres postgres, String sql) throws SQLException {
-    return ask(postgres.jdbcUrl(), postgres.password(), sql);
+  private static String query(EmbeddedPostgres postgres, String sql) throws SQLException {
+    return query(postgres.jdbcUrl(), postgres.password(), sql);
   }
 
-  private static String ask(String url, String password, String sql) throws SQLException {
+  private static String query(String url, String password, String sql) throws SQLException {
     try (Connection connection = DriverManager.getConnection(url, "carillon", password);
         Statement statement = connection.createStatement()) {
       if (!statement.execute(sql)) {
@@ -87,43 +87,43 @@ class EmbeddedPostgresTest {
   @Test
   void data_survives_a_restart() throws SQLException {
     try (EmbeddedPostgres postgres = start()) {
-      ask(postgres, "CREATE TABLE kept AS SELECT 42 AS answer");
+      query(postgres, "CREATE TABLE kept AS SELECT 42 AS answer");
     }
 
     try (EmbeddedPostgres postgres = start()) {
-      assertThat(ask(postgres, "SELECT answer FROM kept")).isEqualTo("42");
+      assertThat(query(postgres, "SELECT answer FROM kept")).isEqualTo("42");
     }
   }
 
   @Test
-  void it_is_durable_and_on_loopback_only() throws IOException, SQLException {
+  void the_server_is_durable_and_listens_on_loopback_only() throws IOException, SQLException {
     try (EmbeddedPostgres postgres = start()) {
       for (String setting :
           List.of("fsync", "synchronous_commit", "full_page_writes", "data_checksums")) {
-        assertThat(ask(postgres, "SHOW " + setting)).as(setting).isEqualTo("on");
+        assertThat(query(postgres, "SHOW " + setting)).as(setting).isEqualTo("on");
       }
-      assertThat(ask(postgres, "SHOW listen_addresses")).isEqualTo("127.0.0.1");
+      assertThat(query(postgres, "SHOW listen_addresses")).isEqualTo("127.0.0.1");
       assertThat(Files.readString(directory.resolve("postgres/postgresql.conf")))
           .contains("unix_socket_directories = ''");
-      assertThat(ask(postgres, "SHOW server_encoding")).isEqualTo("UTF8");
-      assertThat(ask(postgres, "SHOW timezone"))
-          .isEqualTo("Australia/Lord_Howe"); // the driver sends the client's
-      assertThat(ask(postgres, "SELECT reset_val FROM pg_settings WHERE name = 'log_timezone'"))
+      assertThat(query(postgres, "SHOW server_encoding")).isEqualTo("UTF8");
+      assertThat(query(postgres, "SHOW timezone"))
+          .isEqualTo("Australia/Lord_Howe"); // the driver sends the client's time zone
+      assertThat(query(postgres, "SELECT reset_val FROM pg_settings WHERE name = 'log_timezone'"))
           .isEqualTo("UTC");
     }
   }
 
   @Test
-  void its_lock_table_has_room_for_all_partitions() throws IOException, SQLException {
+  void the_lock_table_has_room_for_all_partitions() throws IOException, SQLException {
     try (EmbeddedPostgres postgres = start()) {
-      assertThat(ask(postgres, "SHOW max_locks_per_transaction")).isEqualTo("256");
+      assertThat(query(postgres, "SHOW max_locks_per_transaction")).isEqualTo("256");
     }
   }
 
   @Test
-  void the_password_is_needed_and_is_its_owners() throws IOException {
+  void connections_need_a_password_that_only_its_owner_can_read() throws IOException {
     try (EmbeddedPostgres postgres = start()) {
-      assertThatThrownBy(() -> ask(postgres.jdbcUrl(), "wrong", "SELECT 1"))
+      assertThatThrownBy(() -> query(postgres.jdbcUrl(), "wrong", "SELECT 1"))
           .isInstanceOf(SQLException.class)
           .extracting(e -> ((SQLException) e).getSQLState())
           .isEqualTo("28P01");
@@ -138,19 +138,19 @@ class EmbeddedPostgresTest {
   void the_server_connects_as_an_owner_without_superuser_rights() throws Exception {
     try (EmbeddedPostgres postgres = start()) {
       assertThat(
-              ask(
+              query(
                   postgres,
                   "SELECT format('%s %s %s %s %s', rolsuper, rolcreaterole, rolcreatedb,"
                       + " rolreplication, rolbypassrls) FROM pg_roles WHERE rolname ="
                       + " current_user"))
           .isEqualTo("f f f f f");
       assertThat(
-              ask(
+              query(
                   postgres,
                   "SELECT pg_get_userbyid(datdba) FROM pg_database"
                       + " WHERE datname = current_database()"))
           .isEqualTo("carillon");
-      assertThatThrownBy(() -> ask(postgres, "COPY (SELECT 1) TO PROGRAM 'true'"))
+      assertThatThrownBy(() -> query(postgres, "COPY (SELECT 1) TO PROGRAM 'true'"))
           .hasMessageContaining("permission denied");
     }
   }
@@ -168,7 +168,7 @@ class EmbeddedPostgresTest {
       DriverManager.getConnection(postgres.jdbcUrl(), "postgres", Files.readString(file).strip())
           .close();
       assertThat(
-              ask(
+              query(
                   postgres,
                   "SELECT string_agg(rolname, ' ') FROM pg_roles WHERE rolsuper AND rolcanlogin"))
           .isEqualTo("postgres");
@@ -178,7 +178,7 @@ class EmbeddedPostgresTest {
   }
 
   @Test
-  void a_role_that_was_only_half_created_is_completed_at_the_next_start() throws Exception {
+  void a_partly_created_role_is_completed_at_the_next_start() throws Exception {
     try (EmbeddedPostgres postgres = start()) {
       String secret = Files.readString(directory.resolve("postgres-superuser-password")).strip();
       try (Connection superuser =
@@ -193,12 +193,12 @@ class EmbeddedPostgresTest {
     for (int start = 1; start <= 2; start++) {
       try (EmbeddedPostgres postgres = start()) {
         assertThat(
-                ask(
+                query(
                     postgres,
                     "SELECT pg_get_userbyid(datdba) FROM pg_database"
                         + " WHERE datname = current_database()"))
             .isEqualTo("carillon");
-        assertThat(ask(postgres, "SELECT pg_has_role('pg_read_all_stats', 'USAGE')"))
+        assertThat(query(postgres, "SELECT pg_has_role('pg_read_all_stats', 'USAGE')"))
             .isEqualTo("t");
         assertThat(directory.resolve("postgres/carillon-role")).exists();
       }
@@ -206,11 +206,11 @@ class EmbeddedPostgresTest {
   }
 
   @Test
-  void the_role_can_bring_the_schema_forward_and_back() throws SQLException {
+  void the_role_can_migrate_the_schema_forward_and_back() throws SQLException {
     try (EmbeddedPostgres postgres = start()) {
       Migrations schema = Migrations.open(postgres.jdbcUrl(), postgres.user(), postgres.password());
       schema.apply(OptionalInt.empty());
-      ask(postgres, "SELECT carillon.create_partition('2030-01-01')");
+      query(postgres, "SELECT carillon.create_partition('2030-01-01')");
 
       schema.apply(OptionalInt.of(0));
       schema.apply(OptionalInt.empty());
@@ -250,26 +250,26 @@ class EmbeddedPostgresTest {
         ChildProcess.start(Victim.class, directory, directory.toString(), binaries.toString())) {
       String url = victim.awaitLine("url ").substring("url ".length());
       String password = Files.readString(directory.resolve("postgres-password")).strip();
-      ask(url, password, "CREATE TABLE kept AS SELECT 42 AS answer");
+      query(url, password, "CREATE TABLE kept AS SELECT 42 AS answer");
       victim.kill();
-      assertThat(ask(url, password, "SELECT answer FROM kept"))
-          .as("it outlives the program")
+      assertThat(query(url, password, "SELECT answer FROM kept"))
+          .as("the server outlives the program")
           .isEqualTo("42");
       PrivateFiles.deleteTree(binaries);
 
       try (EmbeddedPostgres postgres = EmbeddedPostgres.start(directory, binaries)) {
-        assertThat(ask(postgres, "SELECT answer FROM kept")).isEqualTo("42");
+        assertThat(query(postgres, "SELECT answer FROM kept")).isEqualTo("42");
         assertThat(postgres.jdbcUrl()).isNotEqualTo(url);
       }
-      assertThatThrownBy(() -> ask(url, password, "SELECT 1")).isInstanceOf(SQLException.class);
+      assertThatThrownBy(() -> query(url, password, "SELECT 1")).isInstanceOf(SQLException.class);
     }
   }
 
   @ParameterizedTest
   @ValueSource(strings = {"ourselves", "nobody", "no number"})
-  void a_pid_file_that_outlived_its_server_is_no_obstacle(String named) throws Exception {
+  void a_stale_pid_file_does_not_prevent_a_start(String owner) throws Exception {
     String pid =
-        switch (named) {
+        switch (owner) {
           case "ourselves" -> Long.toString(ProcessHandle.current().pid());
           case "nobody" -> "2147483646";
           default -> "x";
@@ -282,24 +282,24 @@ class EmbeddedPostgresTest {
             + "\n1794736169\n54777\n\n127.0.0.1\n  2154659         8\nready   \n");
 
     try (EmbeddedPostgres postgres = start()) {
-      assertThat(ask(postgres, "SELECT 42")).isEqualTo("42");
+      assertThat(query(postgres, "SELECT 42")).isEqualTo("42");
     }
   }
 
   @Test
-  void a_half_created_database_is_created_again() throws Exception {
+  void a_partly_created_database_is_created_again() throws Exception {
     PrivateFiles.deleteTree(directory.resolve("postgres"));
     Files.createDirectories(directory.resolve("postgres.new/base"));
     Files.writeString(directory.resolve("postgres.new/PG_VERSION"), "18\n");
 
     try (EmbeddedPostgres postgres = start()) {
-      assertThat(ask(postgres, "SELECT 42")).isEqualTo("42");
+      assertThat(query(postgres, "SELECT 42")).isEqualTo("42");
     }
     assertThat(directory.resolve("postgres.new")).doesNotExist();
   }
 
   @Test
-  void a_second_program_in_the_same_directory_is_refused() throws Exception {
+  void a_second_program_in_the_same_directory_is_rejected() throws Exception {
     try (EmbeddedPostgres postgres = start();
         ChildProcess second =
             ChildProcess.start(
@@ -308,13 +308,13 @@ class EmbeddedPostgresTest {
       assertThatThrownBy(this::start)
           .isInstanceOf(CommandFailed.class)
           .hasMessageContaining("is in use by another carillon");
-      assertThat(ask(postgres, "SELECT 42")).isEqualTo("42");
+      assertThat(query(postgres, "SELECT 42")).isEqualTo("42");
     }
     start().close();
   }
 
   @Test
-  void a_database_of_another_version_is_refused_in_one_line() throws IOException {
+  void a_database_of_another_version_is_rejected_in_one_line() throws IOException {
     Files.writeString(directory.resolve("postgres/PG_VERSION"), "9\n");
 
     assertThatThrownBy(this::start)
@@ -325,9 +325,9 @@ class EmbeddedPostgresTest {
   }
 
   @Test
-  void a_server_that_was_killed_is_started_again_on_the_same_port() throws Exception {
+  void a_killed_server_restarts_on_the_same_port() throws Exception {
     try (EmbeddedPostgres postgres = start()) {
-      ask(postgres, "CREATE TABLE kept (n int)");
+      query(postgres, "CREATE TABLE kept (n int)");
       String url = postgres.jdbcUrl();
       assertThat(postgres.revive()).isFalse();
       long pid =
@@ -337,11 +337,11 @@ class EmbeddedPostgresTest {
       server.destroyForcibly();
       server.onExit().get();
 
-      // As its loop does: while processes of the dead server still end, none can start.
+      // Retried like in the node's loop: a start fails while processes of the dead server exit.
       await().until(postgres::revive);
 
       assertThat(postgres.jdbcUrl()).isEqualTo(url);
-      assertThat(ask(postgres, "SELECT count(*) FROM kept")).isEqualTo("0");
+      assertThat(query(postgres, "SELECT count(*) FROM kept")).isEqualTo("0");
     }
   }
 }
