@@ -102,27 +102,31 @@ class ElectionTest {
   }
 
   @Test
-  void trust_is_counted_from_before_the_question() {
+  void the_lease_counts_from_before_the_query() {
     Election election =
         new Election(
-            new Leadership(world.db), () -> lease, LEASE, this::aSecondLater, new Random(1), won);
+            new Leadership(world.db),
+            () -> lease,
+            LEASE,
+            this::advanceOneSecond,
+            new Random(1),
+            won);
 
-    election
-        .electOnce(); // reads the clock twice: for the lease, and before it takes the leadership
-    long asked = now;
+    election.electOnce(); // reads the clock twice: for the node's lease, and before the query
+    long queriedAt = now;
 
-    now = asked + LEASE.toNanos() / 5 * 4 - Duration.ofSeconds(1).toNanos() - 1;
+    now = queriedAt + LEASE.toNanos() / 5 * 4 - Duration.ofSeconds(1).toNanos() - 1;
     assertThat(election.term()).isPresent();
     assertThat(election.term()).as("a second later").isEmpty();
   }
 
-  private long aSecondLater() {
+  private long advanceOneSecond() {
     now += Duration.ofSeconds(1).toNanos();
     return now;
   }
 
   @Test
-  void a_leader_that_was_cut_off_continues_its_term_if_no_other_took_over() {
+  void a_leader_that_lost_its_connection_continues_its_term_if_no_other_took_over() {
     Election election = election(world.db);
     election.electOnce();
     now += LEASE.toNanos();
@@ -169,12 +173,12 @@ class ElectionTest {
   void a_leader_that_cannot_do_its_work_resigns_and_does_not_contend_until_it_can() {
     Election election = election(world.db);
     Election rival = rival();
-    AtomicReference<Optional<String>> harm = new AtomicReference<>(Optional.empty());
-    election.leadUnlessStuck(harm::get);
+    AtomicReference<Optional<String>> problem = new AtomicReference<>(Optional.empty());
+    election.leadUnlessStuck(problem::get);
     election.electOnce();
     assertThat(election.term()).isPresent();
 
-    harm.set(Optional.of("loop reaper is stuck"));
+    problem.set(Optional.of("loop reaper is stuck"));
     election.electOnce();
     assertThat(election.term()).isEmpty();
     election.electOnce();
@@ -183,13 +187,13 @@ class ElectionTest {
     assertThat(rival.term()).contains(new Term(2, "b"));
 
     rival.resign();
-    harm.set(Optional.empty());
+    problem.set(Optional.empty());
     election.electOnce();
     assertThat(election.term()).contains(new Term(3, "a"));
   }
 
   @Test
-  void a_node_that_had_to_join_again_resigns_and_contends_under_its_new_name() {
+  void a_node_that_rejoined_resigns_and_contends_under_its_new_id() {
     Election election = election(world.db);
     election.electOnce();
     lease = new NodeLease("a-again", Long.MAX_VALUE);
@@ -227,7 +231,7 @@ class ElectionTest {
     election.electOnce();
     assertThat(election.term()).contains(new Term(1, "a"));
 
-    isVacant.set(false); // because it leads itself: a leader renews
+    isVacant.set(false); // this node leads; a leader renews even then
     lapse();
     election.electOnce();
     assertThat(election.term()).isEmpty();

@@ -21,7 +21,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** The lease and the vitals of a node. */
+/** The lease, status and vitals of a node, and its view of the cluster. */
 class HeartbeatTest {
 
   private World world;
@@ -99,14 +99,14 @@ class HeartbeatTest {
     String before = heartbeat.lease().node();
     heartbeat.beatOnce();
 
-    assertThat(status(before)).as("of the id before").isEqualTo(Nodes.Status.LEFT);
+    assertThat(status(before)).as("status of the old id").isEqualTo(Nodes.Status.LEFT);
     assertThat(status(heartbeat.lease().node())).isEqualTo(Nodes.Status.DRAINING);
   }
 
   @Test
   void a_draining_node_reports_it_with_every_heartbeat() {
     heartbeat.drain();
-    world.sql("UPDATE carillon.node SET draining = false"); // as if it had joined just then
+    world.sql("UPDATE carillon.node SET draining = false"); // as after a rejoin
 
     heartbeat.beatOnce();
 
@@ -132,7 +132,7 @@ class HeartbeatTest {
   }
 
   @Test
-  void the_time_that_a_heartbeat_takes_is_part_of_the_interval() {
+  void the_delay_after_a_heartbeat_excludes_the_time_it_took() {
     assertThat(heartbeat.beatOnce()).isLessThan(Duration.ofSeconds(1));
   }
 
@@ -153,7 +153,7 @@ class HeartbeatTest {
 
   @Test
   void a_single_node_owns_all_shards() {
-    world.sql("UPDATE carillon.shard SET node = 'somebody who is gone'");
+    world.sql("UPDATE carillon.shard SET node = 'a former node'");
 
     heartbeat.beatOnce();
 
@@ -163,12 +163,12 @@ class HeartbeatTest {
   @Test
   void a_change_of_leader_or_shards_raises_the_signal() {
     world.node("other");
-    heartbeat.beatOnce(); // it is not alone any more
+    heartbeat.beatOnce(); // the node learns that it is not alone
     AtomicInteger raised = new AtomicInteger();
     changed.add(raised::incrementAndGet);
 
     heartbeat.beatOnce();
-    assertThat(raised).as("nothing has changed").hasValue(0);
+    assertThat(raised).as("signals without a change").hasValue(0);
 
     Term term = new Leadership(world.db).take("other", Duration.ofMinutes(1)).orElseThrow();
     heartbeat.beatOnce();
@@ -187,7 +187,7 @@ class HeartbeatTest {
     world.sql("UPDATE carillon.leadership SET lease_until = now() - interval '1 s'");
     heartbeat.beatOnce();
     assertThat(raised).hasValue(3);
-    assertThat(heartbeat.view().leader()).as("whose lease has lapsed").isNull();
+    assertThat(heartbeat.view().leader()).as("leader with a lapsed lease").isNull();
   }
 
   @Test
@@ -197,13 +197,15 @@ class HeartbeatTest {
 
     assertThat(front.view().count()).isZero();
     heartbeat.beatOnce();
-    assertThat(heartbeat.view().count()).as("of the only one that does").isEqualTo(Shards.COUNT);
+    assertThat(heartbeat.view().count())
+        .as("shards of the only engine node")
+        .isEqualTo(Shards.COUNT);
   }
 
   @Test
   void a_stuck_node_lets_its_lease_lapse_and_rejoins() {
-    AtomicReference<Optional<String>> harm = new AtomicReference<>(Optional.of("stuck"));
-    heartbeat.renewUnlessStuck(harm::get);
+    AtomicReference<Optional<String>> problem = new AtomicReference<>(Optional.of("stuck"));
+    heartbeat.renewUnlessStuck(problem::get);
     String before = heartbeat.lease().node();
     world.sql("UPDATE carillon.node SET lease_until = now() - interval '1 s'");
 
@@ -211,7 +213,7 @@ class HeartbeatTest {
     assertThat(heartbeat.lease().node()).isEqualTo(before);
     assertThat(status(before)).isEqualTo(Nodes.Status.SILENT);
 
-    harm.set(Optional.empty());
+    problem.set(Optional.empty());
     heartbeat.beatOnce();
     assertThat(heartbeat.lease().node()).isNotEqualTo(before);
     assertThat(status(heartbeat.lease().node())).isEqualTo(Nodes.Status.ALIVE);
@@ -226,12 +228,14 @@ class HeartbeatTest {
     early.beatOnce();
     assertThat(status(early.lease().node())).isEqualTo(Nodes.Status.DRAINING);
     heartbeat.beatOnce();
-    assertThat(heartbeat.view().count()).as("of the other").isEqualTo(Shards.COUNT);
+    assertThat(heartbeat.view().count()).as("shards of the other node").isEqualTo(Shards.COUNT);
 
     world.sql(
         "UPDATE carillon.node SET lease_until = now() - interval '1 s' WHERE label = 'early'");
     early.beatOnce();
-    assertThat(status(early.lease().node())).as("again").isEqualTo(Nodes.Status.DRAINING);
+    assertThat(status(early.lease().node()))
+        .as("status after the rejoin")
+        .isEqualTo(Nodes.Status.DRAINING);
 
     early.begin();
     early.beatOnce();

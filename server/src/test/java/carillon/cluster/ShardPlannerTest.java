@@ -60,7 +60,7 @@ class ShardPlannerTest {
   }
 
   @Test
-  void shards_follow_the_nodes_that_come_and_go() {
+  void shards_are_rebalanced_when_nodes_join_and_leave() {
     world.node("a");
     assertThat(planned()).isEqualTo(Map.of("a", 64));
     world.node("b");
@@ -72,19 +72,19 @@ class ShardPlannerTest {
     assertThat(planned()).isEqualTo(Map.of("a", 32, "c", 32));
 
     world.store.nodes().drain("a");
-    assertThat(planned()).as("while one drains").isEqualTo(Map.of("c", 64));
+    assertThat(planned()).as("while a drains").isEqualTo(Map.of("c", 64));
 
     world.node("d");
     assertThat(planned()).isEqualTo(Map.of("c", 32, "d", 32));
     world.sql("UPDATE carillon.node SET lease_until = clock_timestamp() WHERE id = 'c'");
-    assertThat(planned()).as("while one is silent").isEqualTo(Map.of("d", 64));
+    assertThat(planned()).as("while c is silent").isEqualTo(Map.of("d", 64));
 
     world.store.nodes().leave("d");
-    assertThat(planned()).as("when nobody is left").isEqualTo(Map.of("null", 64));
+    assertThat(planned()).as("without nodes").isEqualTo(Map.of("null", 64));
   }
 
   @Test
-  void only_nodes_that_run_tasks_get_shards() {
+  void only_nodes_with_the_engine_role_get_shards() {
     world.store.nodes().join("front", "front", List.of("api"), "test", LEASE);
     assertThat(planned()).isEqualTo(Map.of("null", 64));
 
@@ -93,8 +93,8 @@ class ShardPlannerTest {
   }
 
   @Test
-  void a_program_that_knows_no_shards_gets_some_and_stays_a_member() {
-    // As version 7 of the schema has it.
+  void a_node_of_an_older_version_gets_shards_and_stays_a_member() {
+    // The row and the heartbeat of a node that was written for schema version 7.
     world.sql(
         "INSERT INTO carillon.node (id, label, roles, version, lease_until) VALUES"
             + " ('old', 'old', '{api,engine}', '0', clock_timestamp() + interval '1 min')");

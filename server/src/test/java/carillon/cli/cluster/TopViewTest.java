@@ -65,7 +65,7 @@ class TopViewTest {
   }
 
   @Test
-  void suspects_are_shown_while_there_are_some() {
+  void suspects_are_shown_if_there_are_any() {
     String suspects =
         NOW
             + "carillon_suspects{state=\"waiting\"} 466\n"
@@ -80,7 +80,7 @@ class TopViewTest {
   }
 
   @Test
-  void a_pipe_gets_one_line() {
+  void the_short_form_is_one_line() {
     assertThat(view(BEFORE, NOW).line())
         .startsWith("created/s=21 claimed/s=1,000")
         .doesNotContain("\n");
