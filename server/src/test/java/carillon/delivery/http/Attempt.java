@@ -32,7 +32,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
 
-/** Builds and runs the attempt of a test. */
+/** Builds a claimed task and delivers it over HTTP. */
 public final class Attempt {
 
   public static final Instant NOW = Instant.parse("2026-11-15T10:00:00.250Z");

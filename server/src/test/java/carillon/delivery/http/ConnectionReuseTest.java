@@ -60,10 +60,10 @@ class ConnectionReuseTest {
   @Test
   void names_and_addresses_never_share_a_connection() throws IOException {
     try (var receiver = RawReceiver.at(anywhere(), wire -> wire.answerAll(HttpRequestTest.OK))) {
-      Iterator<String> answers =
+      Iterator<String> lookups =
           Stream.of("127.0.0.1", "127.0.0.1", "127.0.0.3", "127.0.0.1").iterator();
       try (var flipping =
-          Attempt.deliverer(host -> new InetAddress[] {InetAddress.ofLiteral(answers.next())})) {
+          Attempt.deliverer(host -> new InetAddress[] {InetAddress.ofLiteral(lookups.next())})) {
         Attempt.at("http://a.example:" + receiver.port() + "/").by(flipping);
         Attempt.at("http://b.example:" + receiver.port() + "/").by(flipping);
         Attempt.at("http://a.example:" + receiver.port() + "/").by(flipping);

@@ -31,7 +31,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** 127.0.0.1 stands for the public internet, 127.0.0.2 for a private network. */
+/**
+ * Which addresses deliveries connect to: 127.0.0.1 is the public internet, 127.0.0.2 is private.
+ */
 @Tag("slow")
 class EgressTest {
 
@@ -72,8 +74,8 @@ class EgressTest {
 
   @Test
   void a_name_that_becomes_private_between_attempts_is_denied() {
-    Iterator<String> answers = Stream.of(PUBLIC, PRIVATE).iterator();
-    try (var deliverer = resolving(host -> addresses(answers.next()))) {
+    Iterator<String> lookups = Stream.of(PUBLIC, PRIVATE).iterator();
+    try (var deliverer = resolving(host -> addresses(lookups.next()))) {
       assertThat(named("flip.example").by(deliverer)).isInstanceOf(DeliveryResult.Accepted.class);
       assertThat(named("flip.example").failureBy(deliverer)).isEqualTo(DENIED);
     }
@@ -106,8 +108,8 @@ class EgressTest {
         "127.0.0.1 64:ff9b::7f00:2",
         "127.0.0.1 ::1 169.254.169.254"
       })
-  void one_denied_address_denies_the_name(String answer) {
-    try (var deliverer = resolving(host -> addresses(answer.split(" ")))) {
+  void one_denied_address_denies_the_name(String resolved) {
+    try (var deliverer = resolving(host -> addresses(resolved.split(" ")))) {
       assertThat(named("mixed.example").failureBy(deliverer)).isEqualTo(DENIED);
     }
     assertThat(reachable.connections()).isZero();

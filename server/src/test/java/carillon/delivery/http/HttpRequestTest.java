@@ -166,7 +166,7 @@ class HttpRequestTest {
   }
 
   @Test
-  void a_body_of_its_own_is_sent_instead_of_the_payload() {
+  void a_configured_body_replaces_the_payload() {
     assertThat(sent(at("/").body("h\u00e9llo")).body()).isEqualTo("h\u00e9llo");
   }
 

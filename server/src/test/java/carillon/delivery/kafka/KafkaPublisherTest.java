@@ -41,7 +41,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Against a real Kafka broker. */
+/** Publishes to a real Kafka broker. */
 @Tag("slow")
 class KafkaPublisherTest {
 
@@ -77,24 +77,24 @@ class KafkaPublisherTest {
     return one;
   }
 
-  private void publish(KafkaPublisher by, ClaimedTask... tasks) {
-    by.publish(List.of(tasks), (_, result) -> results.add(result));
+  private void publish(KafkaPublisher through, ClaimedTask... tasks) {
+    through.publish(List.of(tasks), (_, result) -> results.add(result));
   }
 
-  private List<DeliveryResult> ended(int count) {
+  private List<DeliveryResult> awaitResults(int count) {
     await("results").atMost(TIMEOUT).until(() -> results.size() >= count);
     return List.copyOf(results);
   }
 
   @Test
   void a_message_carries_the_payload_and_the_headers() {
-    broker.makeTopic("said", 1);
+    broker.makeTopic("full", 1);
 
-    publish(publisher, task("said", "order-7", "{\"n\":1}"));
+    publish(publisher, task("full", "order-7", "{\"n\":1}"));
 
-    assertThat(ended(1))
+    assertThat(awaitResults(1))
         .containsExactly(new DeliveryResult.Accepted(null, "{\"partition\":0,\"offset\":0}"));
-    try (KafkaReader reader = new KafkaReader(broker, "said")) {
+    try (KafkaReader reader = new KafkaReader(broker, "full")) {
       KafkaReader.Message message = reader.read(1).getFirst();
       assertThat(message.key()).isEqualTo("order-7");
       assertThat(message.value()).isEqualTo("{\"n\":1}");
@@ -118,7 +118,7 @@ class KafkaPublisherTest {
 
     publish(publisher, task);
 
-    assertThat(ended(1)).hasOnlyElementsOfType(DeliveryResult.Accepted.class);
+    assertThat(awaitResults(1)).hasOnlyElementsOfType(DeliveryResult.Accepted.class);
     try (KafkaReader reader = new KafkaReader(broker, "bare")) {
       KafkaReader.Message message = reader.read(1).getFirst();
       assertThat(message.key()).isEqualTo(task.id().toString());
@@ -132,7 +132,7 @@ class KafkaPublisherTest {
 
     publish(publisher, task("nowhere", null, "1"), task("existing", null, "1"));
 
-    assertThat(ended(2)).hasAtLeastOneElementOfType(DeliveryResult.Accepted.class);
+    assertThat(awaitResults(2)).hasAtLeastOneElementOfType(DeliveryResult.Accepted.class);
     assertThat(failures()).containsExactly(FailureKind.UNROUTABLE);
     assertThat(publisher.isReachable()).isTrue();
   }
@@ -141,7 +141,7 @@ class KafkaPublisherTest {
   void a_deleted_topic_is_noticed() throws ExecutionException, InterruptedException {
     broker.makeTopic("passing", 1);
     publish(publisher, task("passing", null, "1"));
-    ended(1);
+    awaitResults(1);
     try (Admin admin = broker.admin()) {
       admin.deleteTopics(Set.of("passing")).all().get();
     }
@@ -164,7 +164,7 @@ class KafkaPublisherTest {
 
     publish(publisher, task("small", null, "\"" + "x".repeat(2_000_000) + "\""));
 
-    assertThat(ended(1)).hasOnlyElementsOfType(DeliveryResult.Refused.class);
+    assertThat(awaitResults(1)).hasOnlyElementsOfType(DeliveryResult.Refused.class);
     assertThat(failures()).containsExactly(FailureKind.BROKER_REFUSED);
   }
 
@@ -181,7 +181,7 @@ class KafkaPublisherTest {
     publish(
         publisher,
         IntStream.range(0, 8).mapToObj(_ -> task("deep", null, "1")).toArray(ClaimedTask[]::new));
-    ended(8);
+    awaitResults(8);
 
     assertThat(publisher.remainingCapacity(target)).isEqualTo(2);
     await("the next measurement")
@@ -201,7 +201,7 @@ class KafkaPublisherTest {
         KafkaPublisher one = open("127.0.0.1:" + silent.getLocalPort())) {
       publish(one, task("any", null, "1"));
 
-      assertThat(ended(1)).hasOnlyElementsOfType(DeliveryResult.Unreached.class);
+      assertThat(awaitResults(1)).hasOnlyElementsOfType(DeliveryResult.Unreached.class);
       assertThat(one.isReachable()).isFalse();
     }
   }
@@ -246,7 +246,7 @@ class KafkaPublisherTest {
 
     assertThat(one.isFull()).isTrue();
     checked.countDown();
-    assertThat(ended(many)).hasSize(many);
+    assertThat(awaitResults(many)).hasSize(many);
     assertThat(one.isFull()).isFalse();
     one.close();
     assertThat(results).hasSize(many);
@@ -258,7 +258,7 @@ class KafkaPublisherTest {
 
     publish(publisher, task("late", null, "1", NOW.minusMillis(1)), task("late", null, "2", NOW));
 
-    assertThat(ended(2)).contains(Results.tooLate());
+    assertThat(awaitResults(2)).contains(Results.tooLate());
     assertThat(results).hasAtLeastOneElementOfType(DeliveryResult.Accepted.class);
     try (KafkaReader reader = new KafkaReader(broker, "late")) {
       assertThat(reader.read(1)).extracting(KafkaReader.Message::value).containsExactly("2");
@@ -274,11 +274,11 @@ class KafkaPublisherTest {
           results.add(result);
           throw new OutOfMemoryError("thrown by the test");
         });
-    ended(2);
+    awaitResults(2);
 
     publish(publisher, task("dying", null, "2"));
 
-    assertThat(ended(3).getLast()).isInstanceOf(DeliveryResult.Accepted.class);
+    assertThat(awaitResults(3).getLast()).isInstanceOf(DeliveryResult.Accepted.class);
   }
 
   private List<FailureKind> failures() {

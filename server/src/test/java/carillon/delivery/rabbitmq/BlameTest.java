@@ -29,7 +29,7 @@ class BlameTest {
   private static final Blame MISSING = closed(404, "NOT_FOUND - no exchange 'a' in vhost 'v'");
   private static final Blame TOO_LARGE =
       closed(406, "PRECONDITION_FAILED - message size 700 is larger than configured max size 512");
-  private static final Blame STRANGE = closed(406, "PRECONDITION_FAILED - something in vhost 'v'");
+  private static final Blame UNKNOWN = closed(406, "PRECONDITION_FAILED - something in vhost 'v'");
 
   private static Blame closed(int code, String text) {
     return Blame.of(
@@ -102,9 +102,9 @@ class BlameTest {
 
   @Test
   void a_close_without_a_known_cause_fails_only_sent_messages() {
-    assertThat(STRANGE.isOn(sent("a", 1))).isFalse();
-    assertThat(STRANGE.resultOf(sent("a", 1), false)).isInstanceOf(DeliveryResult.Failed.class);
-    assertThat(STRANGE.resultOf(unsent("a"), false)).isInstanceOf(DeliveryResult.Unreached.class);
+    assertThat(UNKNOWN.isOn(sent("a", 1))).isFalse();
+    assertThat(UNKNOWN.resultOf(sent("a", 1), false)).isInstanceOf(DeliveryResult.Failed.class);
+    assertThat(UNKNOWN.resultOf(unsent("a"), false)).isInstanceOf(DeliveryResult.Unreached.class);
   }
 
   @Test
@@ -124,7 +124,7 @@ class BlameTest {
 
   @Test
   void errors_do_not_expose_virtual_hosts_and_users() {
-    for (Blame blame : List.of(MISSING, NOT_ALLOWED, TOO_LARGE, STRANGE)) {
+    for (Blame blame : List.of(MISSING, NOT_ALLOWED, TOO_LARGE, UNKNOWN)) {
       for (int bytes : new int[] {1, 700}) {
         assertThat(failure(blame.resultOf(sent("a", bytes), false)).message())
             .doesNotContain("vhost", "'v'", "'u'", "_");

@@ -44,7 +44,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** Against a real RabbitMQ server. */
+/** Publishes to a real RabbitMQ server. */
 @Tag("slow")
 class RabbitPublisherTest {
 
@@ -55,7 +55,7 @@ class RabbitPublisherTest {
 
   private final RabbitPublisher publisher =
       RabbitPublisher.start(cluster(rabbit().port()), InstantSource.fixed(NOW));
-  private final List<DeliveryResult> ended = new ArrayList<>();
+  private final List<DeliveryResult> results = new ArrayList<>();
   private Connection connection = connect();
   private Channel channel = channel();
 
@@ -152,9 +152,9 @@ class RabbitPublisherTest {
   }
 
   private DeliveryResult publish(Target target) {
-    CompletableFuture<DeliveryResult> result = new CompletableFuture<>();
-    publisher.publish(List.of(task(target, 5)), (_, how) -> result.complete(how));
-    return result.orTimeout(20, TimeUnit.SECONDS).join();
+    CompletableFuture<DeliveryResult> future = new CompletableFuture<>();
+    publisher.publish(List.of(task(target, 5)), (_, result) -> future.complete(result));
+    return future.orTimeout(20, TimeUnit.SECONDS).join();
   }
 
   private static FailureKind kind(DeliveryResult result) {
@@ -169,11 +169,11 @@ class RabbitPublisherTest {
   void a_message_has_all_properties_and_is_persistent() throws IOException {
     queue("plain", Map.of());
     ClaimedTask task = task(to("", "plain"), 8);
-    CompletableFuture<DeliveryResult> result = new CompletableFuture<>();
+    CompletableFuture<DeliveryResult> future = new CompletableFuture<>();
 
-    publisher.publish(List.of(task), (_, how) -> result.complete(how));
+    publisher.publish(List.of(task), (_, result) -> future.complete(result));
 
-    assertThat(result.join()).isEqualTo(new DeliveryResult.Accepted(null, null));
+    assertThat(future.join()).isEqualTo(new DeliveryResult.Accepted(null, null));
     GetResponse got = channel.basicGet("plain", true);
     AMQP.BasicProperties properties = got.getProps();
     assertThat(got.getBody()).asString().isEqualTo("{\"n\":1}");
@@ -238,9 +238,9 @@ class RabbitPublisherTest {
 
     publisher.publish(
         tasks,
-        (task, how) -> {
+        (task, result) -> {
           synchronized (unroutable) {
-            if (how instanceof DeliveryResult.Failed) {
+            if (result instanceof DeliveryResult.Failed) {
               unroutable.add(task);
             }
           }
@@ -345,15 +345,15 @@ class RabbitPublisherTest {
 
       publisher.publish(
           tasks,
-          (_, how) -> {
-            synchronized (ended) {
-              ended.add(how);
+          (_, result) -> {
+            synchronized (results) {
+              results.add(result);
             }
           });
 
       assertThat(publisher.isFull()).isTrue();
-      await().atMost(publisher.confirmTimeout()).until(() -> endedCount() == tasks.size());
-      assertThat(ended).allMatch(how -> kind(how) == FailureKind.BROKER_LOST);
+      await().atMost(publisher.confirmTimeout()).until(() -> resultCount() == tasks.size());
+      assertThat(results).allMatch(result -> kind(result) == FailureKind.BROKER_LOST);
       assertThat(publisher.isFull()).isFalse();
     } finally {
       rabbit().control("set_vm_memory_high_watermark", "0.4");
@@ -368,12 +368,12 @@ class RabbitPublisherTest {
   @Test
   void a_task_with_a_lapsed_lease_is_not_published() throws IOException {
     queue("lapsed", Map.of());
-    CompletableFuture<DeliveryResult> result = new CompletableFuture<>();
+    CompletableFuture<DeliveryResult> future = new CompletableFuture<>();
 
     publisher.publish(
-        List.of(task(to("", "lapsed"), 5, NOW, "1")), (_, how) -> result.complete(how));
+        List.of(task(to("", "lapsed"), 5, NOW, "1")), (_, result) -> future.complete(result));
 
-    assertThat(kind(result.join())).isEqualTo(FailureKind.BROKER_LOST);
+    assertThat(kind(future.join())).isEqualTo(FailureKind.BROKER_LOST);
     assertThat(publish(to("", "lapsed"))).isInstanceOf(DeliveryResult.Accepted.class);
     assertThat(channel.queueDeclarePassive("lapsed").getMessageCount()).isEqualTo(1);
   }
@@ -391,26 +391,26 @@ class RabbitPublisherTest {
         () ->
             publisher.publish(
                 tasks,
-                (task, how) -> {
-                  if (how instanceof DeliveryResult.Accepted) {
+                (task, result) -> {
+                  if (result instanceof DeliveryResult.Accepted) {
                     accepted.add(task.id().toString());
                     firstAccepted.countDown();
                   }
-                  synchronized (ended) {
-                    ended.add(how);
+                  synchronized (results) {
+                    results.add(result);
                   }
                 }));
     Latches.await(firstAccepted);
     rabbit().kill9();
 
-    await().atMost(TIMEOUT).until(() -> endedCount() == tasks.size());
+    await().atMost(TIMEOUT).until(() -> resultCount() == tasks.size());
     assertThat(publisher.isReachable()).isFalse();
     assertThat(kind(publish(to("", "durable")))).isEqualTo(FailureKind.BROKER_LOST);
-    assertThat(ended)
+    assertThat(results)
         .allMatch(
-            how ->
-                how instanceof DeliveryResult.Accepted
-                    || kind(how).equals(FailureKind.BROKER_LOST));
+            result ->
+                result instanceof DeliveryResult.Accepted
+                    || kind(result).equals(FailureKind.BROKER_LOST));
     rabbit().restart();
     await().atMost(TIMEOUT).until(publisher::isReachable);
     connection = connect();
@@ -425,9 +425,9 @@ class RabbitPublisherTest {
     assertThat(accepted).hasSizeLessThan(tasks.size());
   }
 
-  private int endedCount() {
-    synchronized (ended) {
-      return ended.size();
+  private int resultCount() {
+    synchronized (results) {
+      return results.size();
     }
   }
 
@@ -438,21 +438,21 @@ class RabbitPublisherTest {
         IntStream.range(0, 2_000).mapToObj(n -> task(to("", "late"), 5)).toList();
     publisher.publish(
         tasks,
-        (_, how) -> {
-          synchronized (ended) {
-            ended.add(how);
+        (_, result) -> {
+          synchronized (results) {
+            results.add(result);
           }
         });
 
     publisher.close();
 
-    assertThat(endedCount()).isEqualTo(tasks.size());
-    assertThat(ended)
+    assertThat(resultCount()).isEqualTo(tasks.size());
+    assertThat(results)
         .hasAtLeastOneElementOfType(DeliveryResult.Interrupted.class)
         .allMatch(
-            how ->
-                how instanceof DeliveryResult.Interrupted
-                    || how instanceof DeliveryResult.Accepted);
+            result ->
+                result instanceof DeliveryResult.Interrupted
+                    || result instanceof DeliveryResult.Accepted);
     assertThat(publish(to("", "late"))).isInstanceOf(DeliveryResult.Interrupted.class);
   }
 }
