@@ -17,13 +17,13 @@ final class Axe {
 
   private Axe() {}
 
-  /** Fails on violations that make the page unusable for some people. */
-  static void check(Page page, String what) {
+  /** Fails on serious and critical violations. */
+  static void check(Page page, String description) {
     // Describing the elements that pass would take longer than the check itself.
     AxeRunOptions options = new AxeRunOptions();
     options.setResultTypes(List.of("violations"));
     assertThat(new AxeBuilder(page).setLegacyMode(true).options(options).analyze().getViolations())
-        .as(what)
+        .as(description)
         .filteredOn(rule -> SEVERE.contains(rule.getImpact()))
         .extracting(Axe::describe)
         .isEmpty();

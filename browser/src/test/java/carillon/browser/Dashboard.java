@@ -19,9 +19,9 @@ import org.junit.jupiter.api.extension.ExtensionContext;
 import tools.jackson.databind.JsonNode;
 
 /**
- * The dashboard for a test class: a tenant of its own, and a monitored tab for each test.
+ * The dashboard for a test class: a separate tenant, and a monitored tab for each test.
  *
- * <p>A passing test has no {@link Complaints}; a failing test leaves a screenshot.
+ * <p>A test with {@link HiddenErrors} fails; a failed test leaves a screenshot.
  */
 final class Dashboard
     implements BeforeAllCallback, BeforeEachCallback, AfterEachCallback, AfterAllCallback {
@@ -35,11 +35,11 @@ final class Dashboard
   private @Nullable Carillon carillon;
   private @Nullable BrowserContext context;
 
-  /** A tab that stays open, so that the process of all tabs does: see {@link Site}. */
-  private @Nullable Page keeper;
+  /** A tab that stays open to keep the process that all tabs share alive; see {@link Site}. */
+  private @Nullable Page firstTab;
 
   private @Nullable Page page;
-  private final Complaints complaints = new Complaints();
+  private final HiddenErrors errors = new HiddenErrors();
 
   @Override
   public void beforeAll(ExtensionContext test) {
@@ -52,7 +52,7 @@ final class Dashboard
 
   @Override
   public void beforeEach(ExtensionContext test) {
-    complaints.forget();
+    errors.clear();
     page = null;
   }
 
@@ -66,12 +66,12 @@ final class Dashboard
       if (test.getExecutionException().isPresent()) {
         String name = test.getRequiredTestClass().getSimpleName() + "." + test.getDisplayName();
         save(page, "failed-" + name.replaceAll("[^A-Za-z0-9._-]", ""));
-        System.err.println("complaints: " + complaints.list());
+        System.err.println("hidden errors: " + errors.list());
       } else {
-        assertThat(complaints.list()).as("complaints").isEmpty();
+        assertThat(errors.list()).as("hidden errors").isEmpty();
       }
     } finally {
-      page.context().pages().stream().filter(each -> !each.equals(keeper)).forEach(Page::close);
+      page.context().pages().stream().filter(each -> !each.equals(firstTab)).forEach(Page::close);
     }
   }
 
@@ -82,7 +82,7 @@ final class Dashboard
     }
   }
 
-  /** Signs in as this class' owner and opens a route such as {@code /tasks?status=DEAD}. */
+  /** Signs in with the owner key of the test class and opens a route, such as {@code /tasks}. */
   Page open(String route) {
     return open(route, Look.LIGHT);
   }
@@ -99,7 +99,7 @@ final class Dashboard
         "if (sessionStorage.length === 0) sessionStorage.setItem('carillon.key', '%s');"
             .formatted(key));
     page.navigate(site().url() + "/#" + route);
-    settle(page);
+    awaitLoaded(page);
     return page;
   }
 
@@ -115,13 +115,13 @@ final class Dashboard
     if (context == null) {
       context = site().browser().newContext(Look.options());
       context.setDefaultTimeout(Site.TIMEOUT_MILLIS);
-      keeper = context.newPage();
-      keeper.navigate(site().url() + "/ui/icon.svg");
-      complaints.watch(context);
+      firstTab = context.newPage();
+      firstTab.navigate(site().url() + "/ui/icon.svg");
+      errors.watch(context);
       this.context = context;
     }
     Page page = context.newPage();
-    look.on(page);
+    look.applyTo(page);
     this.page = page;
     return page;
   }
@@ -131,31 +131,31 @@ final class Dashboard
     Parts.button(page, "Sign in").click();
   }
 
-  /** Opens another route in the same tab, and waits until it is loaded. */
+  /** Opens another route in the same tab and waits until it is loaded. */
   static void go(Page page, String route) {
-    leave(page, route);
-    settle(page);
+    goWithoutWaiting(page, route);
+    awaitLoaded(page);
   }
 
   /** Opens another route in the same tab, without waiting. */
-  static void leave(Page page, String route) {
+  static void goWithoutWaiting(Page page, String route) {
     page.evaluate("route => { location.hash = route; }", route);
   }
 
-  /** Returns when the page has its heading and nothing is loading. */
-  static void settle(Page page) {
+  /** Returns when the page has its heading and has loaded its data. */
+  static void awaitLoaded(Page page) {
     page.locator("header.top ~ main h1").first().waitFor();
     page.waitForFunction("() => !document.querySelector('main :is([aria-busy=true], .loading)')");
   }
 
-  /** The test expects responses with this status. */
+  /** Allows responses with this status in the current test. */
   void expect(int status) {
-    complaints.expect(status);
+    errors.expect(status);
   }
 
   /** Saves a screenshot of the tab. */
   static void screenshot(Page page, String name, Look look) {
-    look.on(page);
+    look.applyTo(page);
     save(page, name + "-" + look);
   }
 
@@ -163,15 +163,15 @@ final class Dashboard
     page.screenshot(new Page.ScreenshotOptions().setPath(SCREENSHOTS.resolve(name + ".png")));
   }
 
-  /** A new key of this class' tenant. */
+  /** Creates a key in the tenant of the test class. */
   String newKey(String role, String name, String... types) {
-    Map<String, Object> wanted =
+    Map<String, Object> request =
         types.length == 0
             ? Map.of("name", name, "role", role)
             : Map.of("name", name, "role", role, "types", List.of(types));
-    JsonNode made = admin().withTenant(tenant()).post("/v1/keys", wanted);
-    keys.put(made.get("key").asString(), made.get("id").asString());
-    return made.get("key").asString();
+    JsonNode created = admin().withTenant(tenant()).post("/v1/keys", request);
+    keys.put(created.get("key").asString(), created.get("id").asString());
+    return created.get("key").asString();
   }
 
   void revoke(String key) {
@@ -190,12 +190,15 @@ final class Dashboard
     return site().adminKey();
   }
 
-  /** The API with this class' owner key. */
+  /** A client with the owner key of the test class. */
   Carillon carillon() {
     return required(carillon);
   }
 
-  /** How many tasks match. On a busy machine a page may end early, even empty, with a cursor. */
+  /**
+   * The number of tasks that match the query. On a busy machine a page of the list may be short,
+   * even empty, and still have a cursor.
+   */
   int count(String query) {
     int count = 0;
     String cursor = "";
@@ -217,7 +220,7 @@ final class Dashboard
 
   private static <T> T required(@Nullable T value) {
     if (value == null) {
-      throw new IllegalStateException("only after the test class has started");
+      throw new IllegalStateException("not available before the test class has started");
     }
     return value;
   }

@@ -29,8 +29,8 @@ class DeadLettersPageTest {
   }
 
   /** Creates dead letters of one type and error. */
-  private static void kill(String type, int count) {
-    receiver.answers("/" + type, 404, "no " + type);
+  private static void createDeadLetters(String type, int count) {
+    receiver.respond("/" + type, 404, "no " + type);
     dashboard.carillon().put("/v1/types/" + type, Map.of("target", receiver.target("/" + type)));
     dashboard
         .carillon()
@@ -49,7 +49,7 @@ class DeadLettersPageTest {
 
   @Test
   void a_group_shows_its_count_and_links_to_its_dead_letters() {
-    kill("grouped", 3);
+    createDeadLetters("grouped", 3);
     Page page = dashboard.open("/dead-letters?type=grouped");
     assertThat(Parts.rows(page, "grouped")).hasCount(1);
     assertThat(Parts.rows(page, "grouped")).containsText("3");
@@ -66,7 +66,7 @@ class DeadLettersPageTest {
 
   @Test
   void redriving_a_group_can_be_undone() {
-    kill("undone", 4);
+    createDeadLetters("undone", 4);
     pause("undone");
     Page page = dashboard.open("/dead-letters?type=undone");
 
@@ -87,7 +87,7 @@ class DeadLettersPageTest {
 
   @Test
   void a_rate_limited_redrive_shows_its_progress_and_can_be_stopped() {
-    kill("slow", 30);
+    createDeadLetters("slow", 30);
     pause("slow");
     Page page = dashboard.open("/dead-letters?type=slow");
 
@@ -105,8 +105,8 @@ class DeadLettersPageTest {
   }
 
   @Test
-  void selected_dead_letters_are_redriven() {
-    kill("picked", 3);
+  void selected_dead_letters_can_be_redriven() {
+    createDeadLetters("picked", 3);
     pause("picked");
     Page page = dashboard.open("/dead-letters?view=letters&type=picked");
 
@@ -121,8 +121,8 @@ class DeadLettersPageTest {
   }
 
   @Test
-  void a_dead_letter_is_redriven_from_its_row() {
-    kill("single", 2);
+  void a_dead_letter_can_be_redriven_from_its_row() {
+    createDeadLetters("single", 2);
     pause("single");
     Page page = dashboard.open("/dead-letters?view=letters&type=single");
 
@@ -134,8 +134,8 @@ class DeadLettersPageTest {
   }
 
   @Test
-  void a_dead_letter_is_edited_and_redriven() {
-    kill("edited", 1);
+  void a_dead_letter_can_be_edited_and_redriven() {
+    createDeadLetters("edited", 1);
     Page page = dashboard.open("/dead-letters?view=letters&type=edited");
 
     Parts.button(page, "Edit and redrive").click();
@@ -151,7 +151,7 @@ class DeadLettersPageTest {
 
   @Test
   void a_purge_is_permanent_and_must_be_confirmed_by_typing() {
-    kill("purged", 2);
+    createDeadLetters("purged", 2);
     Page page = dashboard.open("/dead-letters?type=purged");
 
     Parts.button(Parts.rows(page, "purged"), "Purge").click();
@@ -165,13 +165,13 @@ class DeadLettersPageTest {
 
   @Test
   void a_purge_can_be_stopped_and_reports_its_progress() {
-    kill("stopped", 2);
+    createDeadLetters("stopped", 2);
     Page page = dashboard.open("/dead-letters?type=stopped");
     page.route(
         "**/v1/dead-letters/purge",
         route -> {
-          boolean isAsked = route.request().postData().contains("dryRun");
-          String body = isAsked ? "{\"matched\":2}" : "{\"purged\":1,\"more\":true}";
+          boolean isDryRun = route.request().postData().contains("dryRun");
+          String body = isDryRun ? "{\"matched\":2}" : "{\"purged\":1,\"more\":true}";
           route.fulfill(new Route.FulfillOptions().setBody(body));
         });
 
@@ -186,8 +186,8 @@ class DeadLettersPageTest {
 
   @Test
   void a_key_limited_to_types_sees_each_of_them() {
-    kill("mine", 1);
-    kill("ours", 2);
+    createDeadLetters("mine", 1);
+    createDeadLetters("ours", 2);
     String key = dashboard.newKey("producer", "Of two", "mine", "ours");
 
     Page page = dashboard.open("/dead-letters", Look.LIGHT, key);
@@ -202,8 +202,8 @@ class DeadLettersPageTest {
   }
 
   @Test
-  void dead_letters_are_searched_by_error() {
-    kill("searched", 2);
+  void dead_letters_can_be_searched_by_error() {
+    createDeadLetters("searched", 2);
     Page page = dashboard.open("/dead-letters?view=letters");
 
     page.getByLabel("Error or response contains").fill("nothing like this");
@@ -214,7 +214,7 @@ class DeadLettersPageTest {
     Parts.button(page, "Filter").click();
     assertThat(Parts.rows(page, "searched-")).hasCount(2);
     page.getByLabel("Error or response contains")
-        .fill("No Searched"); // what the target said with it
+        .fill("No Searched"); // text of the target's response
     Parts.button(page, "Filter").click();
 
     assertThat(page).hasURL(Pattern.compile("error=No\\+Searched"));

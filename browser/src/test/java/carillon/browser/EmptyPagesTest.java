@@ -27,7 +27,7 @@ class EmptyPagesTest {
     assertThat(Parts.main(page)).containsText(path);
     assertThat(Parts.main(page)).containsText("$CARILLON_KEY");
     Dashboard.screenshot(page, "empty" + route.replace('/', '-'), Look.LIGHT);
-    Axe.check(page, route + " without anything");
+    Axe.check(page, route + " without data");
   }
 
   @Test
@@ -43,7 +43,7 @@ class EmptyPagesTest {
   }
 
   @Test
-  void an_empty_list_of_dead_letters_says_so() {
+  void an_empty_list_of_dead_letters_shows_a_message() {
     Page page = dashboard.open("/dead-letters");
 
     assertThat(page.locator("main .empty")).isVisible();
@@ -67,7 +67,7 @@ class EmptyPagesTest {
   }
 
   @Test
-  void an_unknown_address_shows_a_page() {
+  void an_unknown_route_shows_a_page() {
     Page page = dashboard.open("/no/such/page?x=%3Cb%3E");
 
     assertThat(Parts.heading(page)).isVisible();

@@ -10,11 +10,14 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 
-/** Errors of a tab that nobody sees: console, responses, policy. A passing test has none. */
-final class Complaints {
+/**
+ * Errors that a page does not show: in the console, failed requests, violations of its content
+ * policy. A passing test has none.
+ */
+final class HiddenErrors {
 
-  /** Hostile text sets the flag if it ever runs; violations of the page's policy go to the list. */
-  private static final String SPIES =
+  /** Records violations of the page's content policy. */
+  private static final String REPORT_VIOLATIONS =
       """
       window.reports = [];
       document.addEventListener('securitypolicyviolation', (e) =>
@@ -26,7 +29,7 @@ final class Complaints {
   private final List<Page> pages = new ArrayList<>();
 
   void watch(BrowserContext context) {
-    context.addInitScript(SPIES);
+    context.addInitScript(REPORT_VIOLATIONS);
     context.onPage(this::watch);
     context.onConsoleMessage(this::console);
     context.onWebError(error -> found.add("uncaught: " + error.error()));
@@ -44,21 +47,21 @@ final class Complaints {
     page.onCrash(_ -> found.add("the tab crashed"));
   }
 
-  /** Before the next test. */
-  void forget() {
+  /** Starts over for the next test. */
+  void clear() {
     found.clear();
     expected.clear();
     pages.clear();
   }
 
-  /** The test expects responses with this status. */
+  /** Ignores responses with this status. */
   void expect(int status) {
     expected.add(status);
   }
 
   private void console(ConsoleMessage message) {
     boolean bad = message.type().equals("error") || message.type().equals("warning");
-    // Chromium repeats failed requests there; response() has handled them.
+    // Chromium also logs failed responses, which response() handles.
     if (bad && !message.text().startsWith("Failed to load resource")) {
       found.add("console: " + message.text() + " at " + message.location());
     }
@@ -66,22 +69,22 @@ final class Complaints {
 
   private void response(Response response) {
     if (response.status() >= 400 && !expected.contains(response.status())) {
-      found.add("answer: " + response.status() + " " + called(response.request()));
+      found.add("response: " + response.status() + " " + describe(response.request()));
     }
   }
 
   private void failed(Request request) {
-    // A stream or a request that the page itself has aborted.
+    // The page itself aborts streams and requests.
     if (!"net::ERR_ABORTED".equals(request.failure())) {
-      found.add("request: " + request.failure() + " " + called(request));
+      found.add("request: " + request.failure() + " " + describe(request));
     }
   }
 
-  private static String called(Request request) {
+  private static String describe(Request request) {
     return request.method() + " " + request.url();
   }
 
-  /** Everything found so far. */
+  /** All errors so far. */
   List<String> list() {
     List<String> all = new ArrayList<>(found);
     for (Page page : pages) {

@@ -28,9 +28,9 @@ import org.junit.jupiter.params.provider.MethodSource;
 import tools.jackson.databind.JsonNode;
 
 /**
- * Text of tenants, workers and targets is shown as text in every field, and never runs. A script
+ * Text from tenants, workers and targets is shown as text in every field and never runs. A script
  * that ran would set a flag, open a dialog, request an address or violate the page's policy: {@link
- * Complaints} detects all four.
+ * HiddenErrors} detects all four.
  */
 class HostileTextTest {
 
@@ -39,21 +39,21 @@ class HostileTextTest {
   private static final String SCRIPT = "<script>window.hostile=1;alert(1)</script>";
   private static final String IMAGE = "<img src=x onerror=\"window.hostile=1\">";
 
-  private static final String TURNED = "\u202Egnp.exe\u202C \u2066\u2069 \u200B\uFEFF";
+  private static final String BIDIRECTIONAL = "\u202Egnp.exe\u202C \u2066\u2069 \u200B\uFEFF";
 
-  /** Each is short enough for every field, and each is tried in every field. */
+  /** Texts that fit into every field; each is tried in every field. */
   private static final List<String> TEXTS =
       List.of(
           SCRIPT + IMAGE + "\"><svg onload=window.hostile=1>'`",
           "</textarea></title></style><style>*{display:none!important}</style>"
               + "${window.hostile=1}{{constructor.constructor('window.hostile=1')()}}<%= 1 %>"
               + "javascript:window.hostile=1//http://example.com",
-          TURNED
+          BIDIRECTIONAL
               + "x; background: url(//evil.example/x); } body { display: none } /*"
               + "<a href=\"javascript:window.hostile=1\" style=\"position:fixed;inset:0\">x</a>",
           "javascript:window.hostile=1");
 
-  /** Not allowed in keys and names, but in outputs and errors. */
+  /** Allowed in outputs and errors, but not in keys and names. */
   private static final String ANSI = "\u001B[31mred\u001B[0m\u0007";
 
   private static final String LONG = "W".repeat(256 * 1024 - 4_000);
@@ -64,7 +64,7 @@ class HostileTextTest {
   @BeforeAll
   static void fill() {
     Carillon carillon = dashboard.carillon();
-    receiver.answers("/hostile", 400, String.join("\n", TEXTS) + ANSI);
+    receiver.respond("/hostile", 400, String.join("\n", TEXTS) + ANSI);
     Map<String, Object> http =
         Map.of(
             "url",
@@ -249,7 +249,7 @@ class HostileTextTest {
           document.querySelectorAll('main [aria-expanded=false]').forEach(each => each.click());
         }
         """);
-    Dashboard.settle(page);
+    Dashboard.awaitLoaded(page);
   }
 
   /** Elements and addresses that only hostile text could have created. */
@@ -307,7 +307,7 @@ class HostileTextTest {
   }
 
   @Test
-  void control_and_direction_characters_are_shown_by_their_code() {
+  void control_and_bidirectional_characters_are_shown_as_codes() {
     Page page = dashboard.open("/tasks/" + tasks.get("worked2"));
 
     assertThat(Parts.main(page)).containsText("⟨202E⟩gnp.exe");
@@ -315,7 +315,7 @@ class HostileTextTest {
   }
 
   @Test
-  void a_long_text_is_cut_until_it_is_expanded() {
+  void a_long_text_is_truncated_until_it_is_expanded() {
     Page page = dashboard.open("/tasks/" + tasks.get("long"));
     long before = length(page);
 

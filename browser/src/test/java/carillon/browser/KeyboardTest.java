@@ -80,7 +80,7 @@ class KeyboardTest {
 
   @Test
   void a_dead_task_is_found_and_redriven_with_the_keyboard_alone() {
-    receiver.answers("/invoice", 200, "{\"ok\":true}");
+    receiver.respond("/invoice", 200, "{\"ok\":true}");
     Page page = dashboard.open("/overview");
 
     page.keyboard().press("g");

@@ -13,7 +13,7 @@ enum Look {
   DARK(1280, 900, ColorScheme.DARK),
   PHONE(375, 740, ColorScheme.LIGHT);
 
-  /** Neither UTC nor the zone of the tests, so that a time in a wrong zone fails a test. */
+  /** Neither UTC nor the zone of the tests: a time in the wrong zone fails a test. */
   static final String ZONE = "America/New_York";
 
   private final int width;
@@ -26,7 +26,7 @@ enum Look {
     this.scheme = scheme;
   }
 
-  /** The options that all of them share. */
+  /** The options of the browser, for all looks. */
   static Browser.NewContextOptions options() {
     return new Browser.NewContextOptions()
         .setLocale("en-US")
@@ -35,8 +35,8 @@ enum Look {
         .setPermissions(List.of("clipboard-read", "clipboard-write"));
   }
 
-  /** Applies this to an open page. */
-  void on(Page page) {
+  /** Applies the look to an open page. */
+  void applyTo(Page page) {
     page.emulateMedia(new Page.EmulateMediaOptions().setColorScheme(scheme));
     page.setViewportSize(width, height);
   }

@@ -66,7 +66,7 @@ class OverviewPageTest {
   }
 
   @Test
-  void types_are_sorted_by_any_column() {
+  void types_can_be_sorted_by_any_column() {
     Page page = dashboard.open("/overview");
 
     Locator table = page.locator("section[aria-labelledby=types] table");
@@ -98,28 +98,28 @@ class OverviewPageTest {
 
     Parts.button(page, dashboard.tenant()).click();
 
-    assertThat(named(page)).hasValue(dashboard.tenant());
+    assertThat(tenantSelect(page)).hasValue(dashboard.tenant());
     assertThat(tile(page, "In flight")).containsText("2");
   }
 
   @Test
   void the_top_bar_names_the_current_tenant_however_it_was_chosen() {
     Page page = dashboard.open("/overview", Look.LIGHT, dashboard.adminKey());
-    Locator named = named(page);
+    Locator tenantSelect = tenantSelect(page);
 
-    named.selectOption(dashboard.tenant());
+    tenantSelect.selectOption(dashboard.tenant());
     assertThat(tile(page, "In flight")).containsText("2");
     Parts.button(page, "default").click();
-    assertThat(named).hasValue("default");
-    named.selectOption(dashboard.tenant());
+    assertThat(tenantSelect).hasValue("default");
+    tenantSelect.selectOption(dashboard.tenant());
 
-    assertThat(named).hasValue(dashboard.tenant());
+    assertThat(tenantSelect).hasValue(dashboard.tenant());
     assertThat(tile(page, "In flight")).containsText("2");
   }
 
   @Test
   void new_dead_letters_need_attention_immediately() {
-    receiver.answers("/hopeless", 422, "{}");
+    receiver.respond("/hopeless", 422, "{}");
     dashboard.carillon().put("/v1/types/hopeless", Map.of("target", receiver.target("/hopeless")));
     Page page = dashboard.open("/overview");
     Locator attention = page.locator("section[aria-labelledby=attention]");
@@ -136,7 +136,7 @@ class OverviewPageTest {
     Page page = dashboard.open("/overview", Look.LIGHT, dashboard.adminKey());
     Locator attention = page.locator("section[aria-labelledby=attention]");
     assertThat(attention).containsText(Pattern.compile("updated (now|\\d+ s ago)"));
-    assertThat(attention).not().containsText("Plain HTTP"); // it is bound to this machine
+    assertThat(attention).not().containsText("Plain HTTP"); // the node is bound to loopback
     page.route(
         "**/v1/cluster",
         route -> {
@@ -169,7 +169,7 @@ class OverviewPageTest {
   }
 
   /** The select in the top bar; the table of tenants has a similar name. */
-  private static Locator named(Page page) {
+  private static Locator tenantSelect(Page page) {
     return page.getByLabel("Tenant", new Page.GetByLabelOptions().setExact(true));
   }
 

@@ -11,7 +11,7 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Every page with data: in light, in dark, and on a phone. */
+/** Every page with data, in light mode, in dark mode and on a phone. */
 class PagesTest {
 
   @RegisterExtension static final Dashboard dashboard = new Dashboard();
@@ -19,7 +19,11 @@ class PagesTest {
   private static final Receiver receiver = new Receiver();
   private static Samples samples;
 
-  /** A page, a text on it, and whether it is for admins. */
+  /**
+   * A page to check.
+   *
+   * @param text expected on the page
+   */
   record Place(String name, String route, String text, boolean forAdmins) {
     Place(String name, String route, String text) {
       this(name, route, text, false);
@@ -78,7 +82,7 @@ class PagesTest {
     }
   }
 
-  /** By how much the page is wider than the window. */
+  /** The number of pixels by which the page is wider than the window. */
   static int overflow(Page page) {
     return ((Number)
             page.evaluate(

@@ -12,7 +12,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** The built program as a process of its own, on an embedded database of its own. */
+/** The built program in its own process, with an embedded database. */
 final class Program implements AutoCloseable {
 
   private static final Pattern DASHBOARD = Pattern.compile("Dashboard\\s+(http\\S+?)/?\\s");
@@ -20,7 +20,7 @@ final class Program implements AutoCloseable {
   private final Process process;
   private final Path directory;
 
-  /** Returns when it is ready. */
+  /** Starts the program and returns when it is ready. */
   Program(Path directory) throws IOException {
     this.directory = directory;
     List<String> command =

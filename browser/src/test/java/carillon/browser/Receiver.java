@@ -13,13 +13,14 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * The HTTP target of the tests: each path responds as set with {@link #answers}, others with 200.
+ * The HTTP target of the tests: a path responds as set with {@link #respond}, and with 200
+ * otherwise.
  */
 final class Receiver implements AutoCloseable {
 
-  private record Answer(int status, String body) {}
+  private record Response(int status, String body) {}
 
-  private final Map<String, Answer> answers = new ConcurrentHashMap<>();
+  private final Map<String, Response> responses = new ConcurrentHashMap<>();
   private final Map<String, Map<String, String>> received = new ConcurrentHashMap<>();
   private final HttpServer server;
 
@@ -29,14 +30,15 @@ final class Receiver implements AutoCloseable {
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
-    server.createContext("/", this::answer);
+    server.createContext("/", this::handle);
     server.start();
   }
 
-  private void answer(HttpExchange exchange) throws IOException {
-    Answer answer =
-        answers.getOrDefault(exchange.getRequestURI().getPath(), new Answer(200, "{\"ok\":true}"));
-    byte[] body = answer.body.getBytes(StandardCharsets.UTF_8);
+  private void handle(HttpExchange exchange) throws IOException {
+    Response response =
+        responses.getOrDefault(
+            exchange.getRequestURI().getPath(), new Response(200, "{\"ok\":true}"));
+    byte[] body = response.body.getBytes(StandardCharsets.UTF_8);
     exchange.getRequestBody().readAllBytes();
     Map<String, String> headers = new HashMap<>();
     exchange
@@ -44,7 +46,7 @@ final class Receiver implements AutoCloseable {
         .forEach((name, values) -> headers.put(name.toLowerCase(Locale.ROOT), values.getFirst()));
     received.put(exchange.getRequestURI().getPath(), headers);
     exchange.getResponseHeaders().set("Content-Type", "application/json");
-    exchange.sendResponseHeaders(answer.status, body.length == 0 ? -1 : body.length);
+    exchange.sendResponseHeaders(response.status, body.length == 0 ? -1 : body.length);
     exchange.getResponseBody().write(body);
     exchange.close();
   }
@@ -55,8 +57,8 @@ final class Receiver implements AutoCloseable {
   }
 
   /** Sets the response of a path. */
-  void answers(String path, int status, String body) {
-    answers.put(path, new Answer(status, body));
+  void respond(String path, int status, String body) {
+    responses.put(path, new Response(status, body));
   }
 
   Map<String, Object> target(String path) {

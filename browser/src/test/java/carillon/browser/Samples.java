@@ -16,13 +16,13 @@ import tools.jackson.databind.JsonNode;
 /** The types, tasks and schedules of a small shop, created through the API. */
 final class Samples {
 
-  /** The key of the task in the walk. */
+  /** The key of the failed task in {@link WalkTest}. */
   static final String ORDER = "order-1042";
 
   static final String REASON = "no tax rate for country XK";
 
   private static final Map<String, Object> DISCARD = Map.of("discard", Map.of());
-  private static final Map<String, Object> TWICE =
+  private static final Map<String, Object> TWO_ATTEMPTS =
       Map.of("maxAttempts", 2, "backoff", "fixed", "base", "100ms", "jitter", "none");
 
   private final Carillon carillon;
@@ -33,7 +33,7 @@ final class Samples {
     this.receiver = receiver;
   }
 
-  /** Creates everything, and returns when all that must fail has failed. */
+  /** Creates everything, and returns when all dead letters exist. */
   void create() {
     types();
     tasks();
@@ -44,9 +44,11 @@ final class Samples {
   }
 
   void types() {
-    receiver.answers("/invoice", 500, "{\"error\":\"" + REASON + "\"}");
-    receiver.answers("/export", 422, "{\"error\":\"unknown format: csv2\"}");
-    put("invoice", Map.of("target", receiver.target("/invoice"), "retry", TWICE, "priority", 7));
+    receiver.respond("/invoice", 500, "{\"error\":\"" + REASON + "\"}");
+    receiver.respond("/export", 422, "{\"error\":\"unknown format: csv2\"}");
+    put(
+        "invoice",
+        Map.of("target", receiver.target("/invoice"), "retry", TWO_ATTEMPTS, "priority", 7));
     put("export", Map.of("target", receiver.target("/export")));
     put("welcome-mail", Map.of("target", DISCARD));
     put("newsletter", Map.of("target", DISCARD, "paused", true));
@@ -97,7 +99,7 @@ final class Samples {
         .metadata("region", "eu-west");
   }
 
-  /** A worker fails three of them permanently and keeps the others running. */
+  /** Claims the image tasks as a worker: three end dead, the others stay in flight. */
   private void images() {
     JsonNode claimed =
         carillon.post(
@@ -142,7 +144,7 @@ final class Samples {
         Map.of("from", now.minus(Duration.ofDays(12)).toString(), "to", now.toString()));
   }
 
-  /** The id of the task with a key. */
+  /** The id of the task with this key. */
   UUID id(String key) {
     return UUID.fromString(
         carillon.get("/v1/tasks?key=" + key).get("items").get(0).get("id").asString());

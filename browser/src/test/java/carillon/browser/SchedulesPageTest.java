@@ -116,7 +116,7 @@ class SchedulesPageTest {
   }
 
   @Test
-  void a_schedule_is_paused_with_a_reason_and_resumed() {
+  void a_schedule_can_be_paused_with_a_reason_and_resumed() {
     put("paused", "0 5 * * *");
     Page page = dashboard.open("/schedules/paused");
 

@@ -31,7 +31,7 @@ class SettingsPageTest {
     Axe.check(page, "the key");
     page.keyboard().press("Escape");
     assertThat(dialog).containsText("It is not shown again");
-    page.keyboard().press("Escape"); // which a browser takes for a no, whatever is said
+    page.keyboard().press("Escape"); // browsers let the second Escape close a dialog
     assertThat(dialog).containsText(key);
     Parts.confirm(page, "I have saved it");
 
@@ -44,7 +44,7 @@ class SettingsPageTest {
   }
 
   @Test
-  void a_key_is_revoked() {
+  void a_key_can_be_revoked() {
     dashboard.newKey("viewer", "To be revoked");
     Page page = dashboard.open("/settings");
 
@@ -67,14 +67,14 @@ class SettingsPageTest {
     Parts.confirm(page, "Create key");
 
     Assertions.assertThat(Parts.alert(page).innerText().split("/types", -1))
-        .hasSize(2); // said once
+        .hasSize(2); // shown once
     page.keyboard().press("Escape");
     assertThat(Parts.dialog(page)).hasCount(0);
   }
 
   @Test
   void an_admin_creates_and_edits_tenants() {
-    dashboard.expect(404); // whether there is one already
+    dashboard.expect(404); // the page checks whether the tenant exists
     String name = dashboard.tenant() + "-new";
     Page page = dashboard.open("/settings?tab=tenants", Look.LIGHT, dashboard.adminKey());
     Parts.button(page, "New tenant").click();
@@ -109,9 +109,9 @@ class SettingsPageTest {
     Parts.confirm(page, "Save");
 
     assertThat(Parts.alert(page)).containsText("Changed by someone else");
-    JsonNode kept = dashboard.admin().get("/v1/tenants/" + name);
-    Assertions.assertThat(kept.get("maxKeys").asInt()).isEqualTo(5);
-    Assertions.assertThat(kept.get("strict").asBoolean()).isFalse();
+    JsonNode stored = dashboard.admin().get("/v1/tenants/" + name);
+    Assertions.assertThat(stored.get("maxKeys").asInt()).isEqualTo(5);
+    Assertions.assertThat(stored.get("strict").asBoolean()).isFalse();
   }
 
   @Test

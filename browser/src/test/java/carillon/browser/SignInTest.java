@@ -15,7 +15,7 @@ import org.assertj.core.api.Assertions;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** Sign-in, sign-out, stored settings and the tenant of the address. */
+/** Sign-in, sign-out, stored settings and the tenant in the address. */
 class SignInTest {
 
   @RegisterExtension static final Dashboard dashboard = new Dashboard();
@@ -45,10 +45,10 @@ class SignInTest {
   }
 
   @Test
-  void a_key_is_stored_by_its_tab_only_until_sign_out() {
+  void a_key_is_stored_only_in_its_tab_and_until_sign_out() {
     Page page = dashboard.open("/overview");
     page.reload();
-    Dashboard.settle(page);
+    Dashboard.awaitLoaded(page);
     Assertions.assertThat(page.evaluate("() => JSON.stringify({...localStorage})").toString())
         .doesNotContain(dashboard.ownerKey());
     Assertions.assertThat(page.content()).doesNotContain(dashboard.ownerKey());
@@ -70,7 +70,7 @@ class SignInTest {
     Page page = dashboard.open("/overview", Look.LIGHT, key);
 
     dashboard.revoke(key);
-    Dashboard.leave(page, "/types");
+    Dashboard.goWithoutWaiting(page, "/types");
 
     assertThat(page.getByLabel("API key")).isVisible();
     assertThat(page.getByRole(AriaRole.STATUS).first()).containsText("expired or revoked");
@@ -84,7 +84,7 @@ class SignInTest {
 
     assertThat(page.locator("html")).hasAttribute("data-theme", "dark");
     page.getByLabel("Theme").selectOption("auto");
-    assertThat(page.locator("html")).hasAttribute("data-theme", "light"); // as the system has it
+    assertThat(page.locator("html")).hasAttribute("data-theme", "light"); // the system's theme
   }
 
   @Test
@@ -98,7 +98,7 @@ class SignInTest {
     assertThat(Parts.main(page)).containsText("mine");
     String later = dashboard.tenant() + "-later";
     dashboard.admin().put("/v1/tenants/" + later, Map.of());
-    page.evaluate("() => dispatchEvent(new Event('focus'))"); // back from where it was made
+    page.evaluate("() => dispatchEvent(new Event('focus'))"); // the user returns to the tab
     assertThat(page.getByLabel("Tenant")).containsText(later);
     page.close();
     Page own = dashboard.open("/types");
@@ -108,7 +108,7 @@ class SignInTest {
   }
 
   @Test
-  void an_address_names_its_tenant_and_opens_it() {
+  void an_address_contains_its_tenant_and_opens_it() {
     dashboard.expect(403);
     dashboard.expect(404);
     dashboard.carillon().put("/v1/types/sent", Map.of());
@@ -123,7 +123,7 @@ class SignInTest {
     assertThat(page).hasURL(Pattern.compile("#/schedules\\?tenant=default"));
     page.goBack();
     assertThat(page.getByLabel("Tenant")).hasValue(tenant);
-    Dashboard.leave(page, "/types?tenant=nobody");
+    Dashboard.goWithoutWaiting(page, "/types?tenant=nobody");
     assertThat(Parts.alert(page)).containsText("No access to tenant");
     Parts.link(page, "Types").click();
     assertThat(Parts.main(page)).containsText("sent");
@@ -131,7 +131,7 @@ class SignInTest {
     page.close();
 
     Page own = dashboard.open("/types");
-    Dashboard.leave(own, "/types?tenant=default");
+    Dashboard.goWithoutWaiting(own, "/types?tenant=default");
     assertThat(Parts.alert(own)).containsText("No access to tenant “default”");
     assertThat(Parts.main(own)).not().containsText("sent");
   }
@@ -141,17 +141,18 @@ class SignInTest {
     String tenant = dashboard.tenant();
     Page page = dashboard.open("/types?tenant=" + tenant, Look.LIGHT, dashboard.adminKey());
     List<Route> held = new ArrayList<>();
-    List<Request> answered = new ArrayList<>();
+    List<Request> finished = new ArrayList<>();
     page.route("**/v1/me", held::add);
-    page.onRequestFinished(answered::add);
-    Dashboard.leave(page, "/types?tenant=default");
+    page.onRequestFinished(finished::add);
+    Dashboard.goWithoutWaiting(page, "/types?tenant=default");
     page.waitForCondition(() -> !held.isEmpty());
 
     Dashboard.go(page, "/types?tenant=" + tenant); // before the response arrives
     held.getFirst().resume();
-    page.waitForCondition(() -> answered.contains(held.getFirst().request()));
+    page.waitForCondition(() -> finished.contains(held.getFirst().request()));
     // A later request ends after the code that waits for the first response has run.
-    page.evaluate("() => fetch('/ui/icon.svg', {cache: 'no-store'}).then(answer => answer.text())");
+    page.evaluate(
+        "() => fetch('/ui/icon.svg', {cache: 'no-store'}).then(response => response.text())");
     page.evaluate("() => new Promise(done => setTimeout(done))");
 
     Assertions.assertThat(stored(page)).contains(tenant).doesNotContain("default");
@@ -170,18 +171,18 @@ class SignInTest {
 
     assertThat(Parts.button(page, "Try again")).isVisible();
     page.clock().fastForward(5_000);
-    assertThat(page).hasTitle("Types · Carillon"); // by itself
+    assertThat(page).hasTitle("Types · Carillon"); // without a click
     assertThat(Parts.alert(page)).hasCount(0);
   }
 
   @Test
-  void a_missing_list_of_tenants_blocks_no_page() {
+  void an_unavailable_list_of_tenants_does_not_block_pages() {
     dashboard.expect(503);
     Page page = dashboard.open("/types", Look.LIGHT, dashboard.adminKey());
     page.route("**/v1/tenants", SignInTest::refuse);
     page.reload();
 
-    Dashboard.settle(page);
+    Dashboard.awaitLoaded(page);
 
     assertThat(page).hasTitle("Types · Carillon");
     assertThat(page.locator("header .tenant")).containsText("default");

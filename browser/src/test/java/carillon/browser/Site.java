@@ -29,7 +29,7 @@ import org.junit.jupiter.api.extension.ExtensionContext;
  */
 final class Site implements AutoCloseable {
 
-  /** Long, for busy machines: an element that is there is found immediately. */
+  /** Long because the machine may be busy; an element that exists is found immediately. */
   static final int TIMEOUT_MILLIS = 15_000;
 
   /** The address of a running program to test instead; see KEY for its admin key. */
@@ -80,7 +80,7 @@ final class Site implements AutoCloseable {
   private static Site start() {
     Path chromium = chromium();
     if (chromium == null) {
-      String message = "NOT RUN, no chromium is installed: the dashboard is not tested";
+      String message = "NOT RUN: chromium is not installed, so the dashboard is untested";
       System.err.println("\n*** " + message + " ***\n");
       if ("true".equals(System.getenv("CI"))) {
         throw new AssertionError(message);
@@ -94,7 +94,7 @@ final class Site implements AutoCloseable {
     }
   }
 
-  /** Searches like tools/packages, which reports after all tests what could not be tested. */
+  /** Searches the same directories as tools/packages, which reports the tests that were not run. */
   private static @Nullable Path chromium() {
     return Stream.of(requireNonNullElse(System.getenv("PATH"), "").split(File.pathSeparator, -1))
         .map(directory -> Path.of(directory, "chromium"))

@@ -33,12 +33,12 @@ class TaskPageTest {
 
   @BeforeAll
   static void fill() {
-    broken("broken");
+    configureFailingType("broken");
     dashboard.carillon().put("/v1/types/kept", Map.of("target", Map.of("discard", Map.of())));
   }
 
-  private static void broken(String type) {
-    receiver.answers("/" + type, 500, "{\"error\":\"no tax rate\"}");
+  private static void configureFailingType(String type) {
+    receiver.respond("/" + type, 500, "{\"error\":\"no tax rate\"}");
     dashboard
         .carillon()
         .put(
@@ -59,7 +59,7 @@ class TaskPageTest {
     return dashboard.carillon().enqueue(task).id();
   }
 
-  private static UUID later() {
+  private static UUID createScheduledTask() {
     return create(
         NewTask.of("kept")
             .key("k")
@@ -68,11 +68,11 @@ class TaskPageTest {
             .metadata("region", "north"));
   }
 
-  private static UUID dead() {
-    return dead("broken");
+  private static UUID createDeadTask() {
+    return createDeadTask("broken");
   }
 
-  private static UUID dead(String type) {
+  private static UUID createDeadTask(String type) {
     UUID id = create(NewTask.of(type).key("of " + UUID.randomUUID()));
     await("a dead task").until(() -> read(id).get("status").asString().equals("DEAD"));
     return id;
@@ -84,7 +84,7 @@ class TaskPageTest {
 
   @Test
   void a_dead_task_shows_its_error_and_every_attempt() {
-    Page page = dashboard.open("/tasks/" + dead());
+    Page page = dashboard.open("/tasks/" + createDeadTask());
 
     assertThat(Parts.heading(page)).containsText("Dead");
     assertThat(page.locator("section.why")).containsText("HTTP 500 from target");
@@ -98,10 +98,10 @@ class TaskPageTest {
 
   @Test
   void a_redriven_task_shows_its_completion_without_a_reload() {
-    broken("mended");
-    UUID id = dead("mended");
+    configureFailingType("fixed");
+    UUID id = createDeadTask("fixed");
     Page page = dashboard.open("/tasks/" + id);
-    receiver.answers("/mended", 200, "{}");
+    receiver.respond("/fixed", 200, "{}");
 
     Parts.button(page, "Redrive").click();
 
@@ -111,8 +111,8 @@ class TaskPageTest {
   }
 
   @Test
-  void a_dead_task_is_edited_and_redriven() {
-    UUID id = dead();
+  void a_dead_task_can_be_edited_and_redriven() {
+    UUID id = createDeadTask();
     Page page = dashboard.open("/tasks/" + id);
 
     Parts.button(page, "Edit and redrive").click();
@@ -129,7 +129,7 @@ class TaskPageTest {
   @Test
   void an_edit_saved_before_a_failed_redrive_is_not_saved_again() {
     dashboard.expect(503);
-    UUID id = dead();
+    UUID id = createDeadTask();
     Page page = dashboard.open("/tasks/" + id);
     page.route(
         "**/redrive",
@@ -188,8 +188,8 @@ class TaskPageTest {
   }
 
   @Test
-  void a_pending_task_is_edited() {
-    UUID id = later();
+  void a_pending_task_can_be_edited() {
+    UUID id = createScheduledTask();
     Page page = dashboard.open("/tasks/" + id);
 
     Parts.button(page, "Edit").click();
@@ -210,7 +210,7 @@ class TaskPageTest {
   @Test
   void a_stale_edit_of_a_task_is_rejected() {
     dashboard.expect(412);
-    UUID id = later();
+    UUID id = createScheduledTask();
     Page page = dashboard.open("/tasks/" + id);
     Parts.button(page, "Edit").click();
     dashboard.carillon().patch("/v1/tasks/" + id, Map.of("priority", 1));
@@ -222,7 +222,7 @@ class TaskPageTest {
         .containsText("Changed by someone else");
     Assertions.assertThat(read(id).get("priority").asInt()).isEqualTo(1);
     Parts.confirm(page, "Cancel");
-    Dashboard.settle(page);
+    Dashboard.awaitLoaded(page);
     Parts.button(page, "Edit").click();
     assertThat(Parts.dialog(page).getByLabel("Priority")).hasValue("1");
     Parts.dialog(page).getByLabel("Priority").fill("9");
@@ -232,7 +232,7 @@ class TaskPageTest {
 
   @Test
   void invalid_json_is_not_sent() {
-    Page page = dashboard.open("/tasks/" + later());
+    Page page = dashboard.open("/tasks/" + createScheduledTask());
     Parts.button(page, "Edit").click();
 
     Parts.dialog(page).getByLabel("Payload").fill("{\"n\": ");
@@ -242,8 +242,8 @@ class TaskPageTest {
   }
 
   @Test
-  void a_scheduled_task_is_run_now() {
-    Page page = dashboard.open("/tasks/" + later());
+  void a_scheduled_task_can_be_run_now() {
+    Page page = dashboard.open("/tasks/" + createScheduledTask());
     assertThat(Parts.main(page)).containsText("Scheduled: starts in");
 
     Parts.button(page, "Run now").click();
@@ -252,7 +252,7 @@ class TaskPageTest {
   }
 
   @Test
-  void a_pending_task_says_why_it_has_not_started() {
+  void a_pending_task_shows_why_it_has_not_started() {
     Map<String, Object> discard = Map.of("discard", Map.of());
     dashboard.carillon().put("/v1/types/held", Map.of("target", discard, "paused", true));
     Page page = dashboard.open("/tasks/" + create(NewTask.of("held")));
@@ -264,7 +264,7 @@ class TaskPageTest {
     assertThat(Parts.heading(page)).containsText("Ready");
     assertThat(Parts.main(page)).containsText("waiting for a worker that polls this type");
 
-    receiver.answers("/later", 500, "{}");
+    receiver.respond("/later", 500, "{}");
     dashboard
         .carillon()
         .put(
@@ -282,7 +282,7 @@ class TaskPageTest {
 
   @Test
   void a_cancel_must_be_confirmed_and_is_final() {
-    UUID id = later();
+    UUID id = createScheduledTask();
     Page page = dashboard.open("/tasks/" + id);
 
     Parts.button(page, "Cancel").click();
@@ -301,7 +301,7 @@ class TaskPageTest {
 
   @Test
   void changes_made_elsewhere_are_shown() {
-    UUID id = later();
+    UUID id = createScheduledTask();
     Page page = dashboard.open("/tasks/" + id);
     assertThat(Parts.heading(page)).containsText("Scheduled");
 
@@ -314,7 +314,7 @@ class TaskPageTest {
 
   @Test
   void api_commands_can_be_copied_and_do_not_contain_the_key() {
-    Page page = dashboard.open("/tasks/" + later());
+    Page page = dashboard.open("/tasks/" + createScheduledTask());
     page.getByText("API commands (curl)").click();
 
     Locator commands = page.locator("details", containing("API commands (curl)"));
@@ -334,9 +334,9 @@ class TaskPageTest {
     UUID id = create(NewTask.of("kept").dueAt(due));
     Page page = dashboard.open("/tasks/" + id);
 
-    LocalDateTime there = due.atZone(ZoneId.of(Look.ZONE)).toLocalDateTime();
+    LocalDateTime local = due.atZone(ZoneId.of(Look.ZONE)).toLocalDateTime();
     Locator time = page.locator("dd > time[datetime^='" + due.toString().replace("Z", "") + "']");
-    assertThat(time.first()).containsText(Pattern.compile(there.toString().substring(11)));
+    assertThat(time.first()).containsText(Pattern.compile(local.toString().substring(11)));
     assertThat(time.first()).hasAttribute("title", Pattern.compile(".*UTC.*"));
     assertThat(page.locator("body > c-app > footer")).containsText("Times in " + Look.ZONE);
   }
@@ -344,7 +344,8 @@ class TaskPageTest {
   @Test
   void a_viewer_sees_no_actions() {
     Page page =
-        dashboard.open("/tasks/" + later(), Look.LIGHT, dashboard.newKey("viewer", "Viewer"));
+        dashboard.open(
+            "/tasks/" + createScheduledTask(), Look.LIGHT, dashboard.newKey("viewer", "Viewer"));
 
     assertThat(Parts.heading(page)).containsText("Scheduled");
     for (String name : new String[] {"Run now", "Edit", "Cancel"}) {

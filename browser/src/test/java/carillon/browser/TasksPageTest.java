@@ -31,12 +31,12 @@ class TasksPageTest {
 
   @BeforeAll
   static void fill() {
-    receiver.answers("/gone", 404, "no such order");
+    receiver.respond("/gone", 404, "no such order");
     dashboard.carillon().put("/v1/types/found", Map.of("target", DISCARD));
     dashboard.carillon().put("/v1/types/lost", Map.of("target", receiver.target("/gone")));
-    many("found", 3, Duration.ZERO);
-    many("waiting", 120, Duration.ofHours(3));
-    many("lost", 4, Duration.ZERO);
+    createTasks("found", 3, Duration.ZERO);
+    createTasks("waiting", 120, Duration.ofHours(3));
+    createTasks("lost", 4, Duration.ZERO);
     await("dead letters").until(() -> count("status=DEAD&type=lost") == 4);
   }
 
@@ -45,7 +45,7 @@ class TasksPageTest {
     receiver.close();
   }
 
-  private static List<UUID> many(String type, int count, Duration delay) {
+  private static List<UUID> createTasks(String type, int count, Duration delay) {
     return dashboard
         .carillon()
         .enqueueAll(
@@ -76,7 +76,7 @@ class TasksPageTest {
 
   @Test
   void searching_an_id_opens_its_task() {
-    UUID id = many("found", 1, Duration.ZERO).getFirst();
+    UUID id = createTasks("found", 1, Duration.ZERO).getFirst();
     Page page = dashboard.open("/tasks");
 
     search(page).fill(" " + id + " ");
@@ -164,26 +164,26 @@ class TasksPageTest {
 
   @Test
   void shown_rows_update_in_place_and_others_are_only_announced() {
-    UUID id = many("watched", 1, Duration.ofHours(1)).getFirst();
+    UUID id = createTasks("watched", 1, Duration.ofHours(1)).getFirst();
     Page page = dashboard.open("/tasks?type=watched");
-    List<String> asked = new ArrayList<>();
-    page.onRequest(request -> asked.add(request.url()));
+    List<String> requested = new ArrayList<>();
+    page.onRequest(request -> requested.add(request.url()));
     assertThat(rows(page).first()).containsText("Scheduled");
     assertThat(page.locator(".live")).containsText("Live");
 
     dashboard.carillon().cancel(id);
     assertThat(rows(page).first()).containsText("Cancelled");
-    many("watched", 1, Duration.ZERO);
+    createTasks("watched", 1, Duration.ZERO);
 
     page.getByText(Pattern.compile("updates? · Refresh")).click();
     assertThat(rows(page)).hasCount(2);
-    Assertions.assertThat(asked).noneMatch(url -> url.contains("/v1/tasks/"));
+    Assertions.assertThat(requested).noneMatch(url -> url.contains("/v1/tasks/"));
   }
 
   @Test
   void changes_without_an_event_are_shown() {
-    UUID id = many("untold", 1, Duration.ofHours(1)).getFirst();
-    Page page = dashboard.open("/tasks?type=untold");
+    UUID id = createTasks("unannounced", 1, Duration.ofHours(1)).getFirst();
+    Page page = dashboard.open("/tasks?type=unannounced");
     // A stream that ends before its first event.
     page.route(
         "**/v1/events",
@@ -199,33 +199,33 @@ class TasksPageTest {
   }
 
   @Test
-  void failed_requests_are_repeated_when_the_server_is_back() {
+  void failed_requests_are_repeated_after_a_reconnect() {
     Page page = dashboard.open("/types");
     page.route("**/v1/tasks?*", route -> route.abort("aborted"));
     page.route("**/ui/pages/type.js", route -> route.abort("aborted"));
-    Dashboard.leave(page, "/tasks?type=found");
+    Dashboard.goWithoutWaiting(page, "/tasks?type=found");
     assertThat(Parts.alert(page)).containsText("Cannot reach the server");
     page.unroute("**/v1/tasks?*");
-    connectAgain(page);
+    reconnect(page);
     assertThat(rows(page).first()).containsText("Completed");
     assertThat(Parts.alert(page)).hasCount(0);
 
-    Dashboard.leave(page, "/types/found");
+    Dashboard.goWithoutWaiting(page, "/types/found");
     assertThat(Parts.alert(page)).containsText("could not be loaded");
     page.unroute("**/ui/pages/type.js");
-    connectAgain(page);
+    reconnect(page);
 
     assertThat(page).hasTitle("found · Carillon");
     assertThat(Parts.alert(page)).hasCount(0);
   }
 
-  private static void connectAgain(Page page) {
+  private static void reconnect(Page page) {
     page.evaluate("async () => (await import('/ui/live.js')).live.start()");
   }
 
   @Test
-  void selected_tasks_are_cancelled() {
-    many("picked", 3, Duration.ofHours(1));
+  void selected_tasks_can_be_cancelled() {
+    createTasks("picked", 3, Duration.ofHours(1));
     Page page = dashboard.open("/tasks?type=picked");
 
     rows(page).nth(0).getByRole(AriaRole.CHECKBOX).check();
@@ -240,8 +240,8 @@ class TasksPageTest {
   }
 
   @Test
-  void all_matching_tasks_are_counted_and_cancelled() {
-    many("swept", 60, Duration.ofHours(1));
+  void all_matching_tasks_can_be_counted_and_cancelled() {
+    createTasks("swept", 60, Duration.ofHours(1));
     Page page = dashboard.open("/tasks?type=swept&metadata.half=even");
 
     page.getByText("Select all matching").click();
@@ -260,8 +260,8 @@ class TasksPageTest {
   }
 
   @Test
-  void all_matching_tasks_are_run_now() {
-    many("rushed", 60, Duration.ofHours(1));
+  void all_matching_tasks_can_be_run_now() {
+    createTasks("rushed", 60, Duration.ofHours(1));
     Page page = dashboard.open("/tasks?type=rushed&status=PENDING");
 
     page.getByText("Select all matching").click();
@@ -302,7 +302,7 @@ class TasksPageTest {
         new String[] {"Pending", "Running", "Completed", "Dead", "Cancelled", "Expired", "All"}) {
       page.locator("nav.tabs a", new Page.LocatorOptions().setHasText(status)).first().click();
       assertThat(page.locator("nav.tabs a[aria-current=page]")).containsText(status);
-      Dashboard.settle(page);
+      Dashboard.awaitLoaded(page);
     }
     Dashboard.go(page, "/tasks?status=dead");
     assertThat(Parts.alert(page)).containsText("is not a status");

@@ -87,18 +87,18 @@ class TypesPageTest {
   void a_missing_type_is_not_requested_again() {
     dashboard.expect(404);
     Page page = dashboard.open("/types");
-    List<String> asked = new ArrayList<>();
-    page.onRequest(request -> asked.add(request.url()));
+    List<String> requested = new ArrayList<>();
+    page.onRequest(request -> requested.add(request.url()));
     page.clock().install();
-    Dashboard.leave(page, "/types/none");
+    Dashboard.goWithoutWaiting(page, "/types/none");
     assertThat(Parts.alert(page)).isVisible();
-    List<String> before = List.copyOf(asked);
+    List<String> before = List.copyOf(requested);
 
     page.clock().fastForward(12_000);
     page.evaluate("() => fetch('/health/live')");
 
     Assertions.assertThat(before).anyMatch(url -> url.endsWith("/v1/types/none/stats"));
-    Assertions.assertThat(asked.subList(before.size(), asked.size()))
+    Assertions.assertThat(requested.subList(before.size(), requested.size()))
         .noneMatch(url -> url.contains("/v1/types/none"));
   }
 
@@ -113,7 +113,7 @@ class TypesPageTest {
     Parts.button(page, "Save").click();
 
     assertThat(page.getByLabel("Attempt timeout")).hasAttribute("aria-invalid", "true");
-    Axe.check(page, "a mistake");
+    Axe.check(page, "an invalid field");
   }
 
   @Test
@@ -135,7 +135,7 @@ class TypesPageTest {
   }
 
   @Test
-  void a_type_is_paused_and_resumed() {
+  void a_type_can_be_paused_and_resumed() {
     put("stopped");
     Page page = dashboard.open("/types/stopped");
 

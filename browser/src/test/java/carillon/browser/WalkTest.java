@@ -12,8 +12,8 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
 /**
- * The walk of docs/dashboard.md: a customer asks for the invoice of order 1042. The user finds why
- * it failed and redrives it, with nothing but the labels on the pages.
+ * The walkthrough of docs/dashboard.md: a customer asks for the invoice of order 1042. The user
+ * finds out why its task failed and redrives it, guided only by the labels on the pages.
  */
 class WalkTest {
 
@@ -50,7 +50,7 @@ class WalkTest {
     assertThat(page.locator("section[aria-label=Details]")).containsText("/invoice");
     Dashboard.screenshot(page, "walk-3-why", Look.LIGHT);
 
-    receiver.answers("/invoice", 200, "{\"invoice\":\"2026-1042\"}"); // the tax rate was added
+    receiver.respond("/invoice", 200, "{\"invoice\":\"2026-1042\"}"); // the tax rate was added
     Parts.button(page, "Redrive").click();
     assertThat(Parts.main(page)).containsText("Completed"); // without a reload
     assertThat(Parts.main(page)).containsText("2026-1042");
