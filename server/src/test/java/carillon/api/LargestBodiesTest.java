@@ -61,7 +61,7 @@ class LargestBodiesTest {
 
   @BeforeAll
   static void start() {
-    server = SERVERS.startAsShipped(Postgres.freshDatabase());
+    server = SERVERS.startWithShippedFlags(Postgres.freshDatabase());
     client = HttpClient.newBuilder().connectTimeout(Duration.ofSeconds(10)).build();
   }
 

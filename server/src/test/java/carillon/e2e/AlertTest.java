@@ -28,7 +28,7 @@ class AlertTest {
     Db.Address address = Postgres.freshDatabase();
     Database database = new Database(address);
     try (Receiver receiver = Receiver.start()) {
-      receiver.answering(delivery -> delivery.path().startsWith("/hooks") ? 200 : 404);
+      receiver.respondWith(delivery -> delivery.path().startsWith("/hooks") ? 200 : 404);
       ServerProcess server =
           servers.startOn(
               address, "--alert-url", receiver.url("/hooks/operators"), "--alert-deaths", "5");

@@ -37,7 +37,7 @@ class ArchiveTest {
     JsonNode before;
     try (Receiver receiver = Receiver.start();
         Carillon api = first.connect()) {
-      receiver.answering(_ -> 404);
+      receiver.respondWith(_ -> 404);
       id = deadTask(api, receiver.url("/missing"));
       before = api.get("/v1/tasks/" + id);
     }

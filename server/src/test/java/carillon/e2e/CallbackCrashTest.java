@@ -48,7 +48,7 @@ class CallbackCrashTest {
     Database database = new Database(address);
     try (Receiver receiver = Receiver.start()) {
       CountDownLatch killed = new CountDownLatch(1);
-      receiver.answering(
+      receiver.respondWith(
           delivery -> {
             if (delivery.path().startsWith("/callback")) {
               killed.await();

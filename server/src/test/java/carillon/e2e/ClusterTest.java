@@ -112,7 +112,7 @@ class ClusterTest {
 
   /** Creates tasks whose deliveries block on all nodes, and returns those that this node runs. */
   private Set<String> holdDeliveries(String node, Carillon api, Receiver receiver) {
-    receiver.answering(
+    receiver.respondWith(
         delivery -> {
           if (delivery.path().equals("/held")) {
             released.await();
@@ -123,7 +123,7 @@ class ClusterTest {
     // Due late enough for every node to know the lane: otherwise the other nodes take its share.
     create(api, HELD, Map.of("type", "held", "delay", "3s"));
     await().atMost(TIMEOUT).until(() -> heldCount(receiver) >= before + HELD);
-    receiver.answering(_ -> 200); // for later deliveries
+    receiver.respondWith(_ -> 200); // for later deliveries
     List<String> held =
         database.column(
             "SELECT id FROM carillon.task WHERE state = 'RUNNING' AND id IN (SELECT unnest(tasks)"

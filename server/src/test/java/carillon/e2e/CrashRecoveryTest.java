@@ -59,7 +59,7 @@ class CrashRecoveryTest {
     ServerProcess first = node.get().awaitReady();
 
     try (Receiver receiver = Receiver.start()) {
-      receiver.answering(this::respond);
+      receiver.respondWith(this::respond);
       Set<String> poison = new HashSet<>();
       try (Carillon carillon = first.connect()) {
         carillon.put("/v1/types/poison", type(receiver.url("/poison")));

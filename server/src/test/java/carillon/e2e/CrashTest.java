@@ -59,7 +59,7 @@ class CrashTest {
       for (int kill = 1; kill <= KILLS; kill++) {
         int delivered = TASKS * (10 + 15 * kill) / 100;
         CountDownLatch killed = new CountDownLatch(1);
-        receiver.answering(_ -> respond(receiver.count() < delivered, killed));
+        receiver.respondWith(_ -> respond(receiver.count() < delivered, killed));
         await()
             .atMost(TIMEOUT)
             .pollInterval(Duration.ofMillis(5))

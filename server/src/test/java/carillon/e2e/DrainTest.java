@@ -36,7 +36,7 @@ class DrainTest {
     try (Receiver receiver = Receiver.start()) {
       CountDownLatch soon = new CountDownLatch(1);
       CountDownLatch never = new CountDownLatch(1);
-      receiver.answering(
+      receiver.respondWith(
           delivery -> {
             (delivery.path().equals("/soon") ? soon : never).await();
             return 200;
@@ -59,7 +59,7 @@ class DrainTest {
           .as("remaining node leases")
           .isZero();
 
-      receiver.answering(_ -> 200);
+      receiver.respondWith(_ -> 200);
       servers.startOn(address);
       await().atMost(TIMEOUT).until(() -> database.unfinished() == 0);
       assertThat(states(slow)).containsOnly("COMPLETED 1");

@@ -97,7 +97,7 @@ class FailoverTest {
                       > 0);
       assertThat(status.join()).isEqualTo(503);
     } finally {
-      standby.goOnReceiving();
+      standby.resumeReceiving();
     }
   }
 
@@ -127,7 +127,7 @@ class FailoverTest {
         long behind = System.nanoTime();
         // Claimed and sent before the primary is lost; the standby never learns of this claim.
         CountDownLatch firstResponse = new CountDownLatch(1);
-        receiver.answering(delivery -> respond(delivery, zombie, firstResponse, 500));
+        receiver.respondWith(delivery -> respond(delivery, zombie, firstResponse, 500));
         await().atMost(TIMEOUT).until(() -> receiver.byTask().containsKey(zombie));
         Producer producer = Producer.start(api, "failover", 16);
         try (producer) {
@@ -135,7 +135,7 @@ class FailoverTest {
           primary.kill9();
         }
         CountDownLatch secondResponse = new CountDownLatch(1);
-        receiver.answering(delivery -> respond(delivery, zombie, secondResponse, 200));
+        receiver.respondWith(delivery -> respond(delivery, zombie, secondResponse, 200));
         standby.promote();
 
         await().atMost(TIMEOUT).until(() -> deliveries(receiver, zombie).size() == 2);

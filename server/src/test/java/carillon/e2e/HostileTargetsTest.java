@@ -40,11 +40,11 @@ class HostileTargetsTest {
         Receiver inside = Receiver.start();
         RawReceiver trickling =
             at127002(wire -> wire.trickle("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n", 1_000));
-        RawReceiver silent = at127002(RawReceiver.Wire::awaitHangUp);
+        RawReceiver silent = at127002(RawReceiver.Wire::awaitClose);
         RawReceiver redirecting =
             at127002(
                 wire ->
-                    wire.answerAll(
+                    wire.respondToAll(
                         "HTTP/1.1 302 Found\r\nLocation: "
                             + inside.url("/secret")
                             + "\r\nContent-Length: 0\r\n\r\n"))) {

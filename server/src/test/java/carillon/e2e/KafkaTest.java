@@ -68,7 +68,7 @@ class KafkaTest {
   @Test
   void no_task_is_lost_when_the_broker_is_killed_while_publishing() {
     int count = 50_000;
-    broker.makeTopic("many", 3);
+    broker.createTopic("many", 3);
     type("many", Map.of("topic", "many", "cluster", "main", "complete", "onPublish"));
     for (int i = 0; i < count / 10_000; i++) {
       submit("many", 10_000);
@@ -78,7 +78,7 @@ class KafkaTest {
     broker.kill9();
     assertThat(unfinished("many")).as("killed in the middle").isPositive();
     assertOtherTenantsContinue();
-    broker.startAgain();
+    broker.restart();
 
     await("the end")
         .atMost(TIMEOUT)
@@ -123,7 +123,7 @@ class KafkaTest {
 
   @Test
   void a_published_task_stays_running_until_its_consumer_reports_the_outcome() {
-    broker.makeTopic("jobs", 1);
+    broker.createTopic("jobs", 1);
     type("jobs", Map.of("topic", "jobs", "cluster", "main"), "leaseTimeout", "2s");
     String id = create("jobs");
 
@@ -159,7 +159,7 @@ class KafkaTest {
 
   @Test
   void a_consumer_group_at_the_depth_limit_stops_publishing_until_it_catches_up() {
-    broker.makeTopic("deep", 2);
+    broker.createTopic("deep", 2);
     type(
         "deep",
         Map.of(
@@ -193,8 +193,8 @@ class KafkaTest {
 
   @Test
   void a_node_publishes_to_a_cluster_with_tls_and_a_password() {
-    broker.makeTopic("sealed", 1);
-    broker.makeTopic("forbidden", 1);
+    broker.createTopic("sealed", 1);
+    broker.createTopic("forbidden", 1);
     secure.forbid(broker, "forbidden");
     Map<String, Object> retry = Map.of("maxAttempts", 1);
     type("sealed", Map.of("topic", "sealed", "cluster", "secure", "complete", "onPublish"));

@@ -60,7 +60,7 @@ class KafkaWorkerTest extends BrokerWorkerContract {
 
   @Override
   void createQueue(String name) {
-    kafka.makeTopic(name, PARTITIONS);
+    kafka.createTopic(name, PARTITIONS);
   }
 
   @Override

@@ -30,14 +30,14 @@ class LongPauseTest {
     ServerProcess a = servers.startOn(database, "--node-id", "a", "--node-lease", "2s");
     try (Receiver receiver = Receiver.start();
         Carillon api = a.connect()) {
-      CountDownLatch held = receiver.holding();
+      CountDownLatch held = receiver.holdResponses();
       String task = create(api, receiver);
       await().atMost(TIMEOUT).until(() -> receiver.count() == 1);
       String pausedNode = task(api, task).path("leasedBy").asString();
       ServerProcess b = servers.startOn(database, "--node-id", "b", "--node-lease", "2s");
 
       a.suspend();
-      receiver.answering(_ -> 200);
+      receiver.respondWith(_ -> 200);
       JsonNode completed;
       try (Carillon other = b.connect()) {
         await().atMost(TIMEOUT).until(() -> isCompleted(other, task));

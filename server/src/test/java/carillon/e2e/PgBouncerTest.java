@@ -53,7 +53,7 @@ class PgBouncerTest {
     try (PgBouncer pooler = PgBouncer.start(directory, server, SESSIONS);
         Receiver receiver = Receiver.start();
         Carillon api = startOn(pooler)) {
-      receiver.answering(
+      receiver.respondWith(
           delivery -> delivery.path().equals("/fails-once") && delivery.attempt() == 1 ? 500 : 200);
       api.put("/v1/schedules/tick", Map.of("type", "tick", "every", "1s", "target", discard()));
       String sent = create(api, http(receiver, "/"));

@@ -49,7 +49,7 @@ class PoisonTest {
     nodes.values().forEach(ServerProcess::awaitReady);
 
     try (Receiver receiver = Receiver.start()) {
-      receiver.answering(this::respond);
+      receiver.respondWith(this::respond);
       String poison;
       try (Carillon carillon = nodes.get("a").connect()) {
         for (String type : List.of("poison", "held", "steady")) {

@@ -63,12 +63,12 @@ class TargetResponsesTest {
 
   @BeforeEach
   void startReceivers() {
-    receiver = RawReceiver.that(this::respond);
+    receiver = RawReceiver.with(this::respond);
     plain =
-        RawReceiver.that(
+        RawReceiver.with(
             wire -> {
               wire.send(response(400, "")); // what a plain HTTP server responds to a TLS handshake
-              wire.awaitHangUp();
+              wire.awaitClose();
             });
   }
 

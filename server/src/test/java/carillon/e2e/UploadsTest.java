@@ -45,7 +45,7 @@ class UploadsTest {
 
   @RegisterExtension final Servers servers = new Servers();
 
-  private final ServerProcess server = servers.startAsShipped(Postgres.freshDatabase());
+  private final ServerProcess server = servers.startWithShippedFlags(Postgres.freshDatabase());
   private final HttpClient uploadClient =
       HttpClient.newBuilder().connectTimeout(Duration.ofSeconds(10)).build();
   private final HttpClient otherClient =

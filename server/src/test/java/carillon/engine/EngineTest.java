@@ -141,7 +141,7 @@ class EngineTest {
 
   @Test
   void a_failure_is_retried_until_the_budget_is_used_with_every_attempt_recorded() {
-    deliverer.answer(
+    deliverer.respondWith(
         _ -> new DeliveryResult.Failed(Failure.of(FailureKind.TIMEOUT, "too slow"), null));
     TaskId id = world.create(task(null, HTTP));
 
@@ -235,7 +235,7 @@ class EngineTest {
                 null),
             "test",
             null);
-    deliverer.answer(_ -> new DeliveryResult.Gone(Failure.of(FailureKind.STATUS, "410")));
+    deliverer.respondWith(_ -> new DeliveryResult.Gone(Failure.of(FailureKind.STATUS, "410")));
     TaskId id = world.create(World.task("t", null));
 
     runUntil(id, TaskState.DEAD);
@@ -402,7 +402,7 @@ class EngineTest {
 
   @Test
   void an_attempt_that_throws_ends_as_a_failure_and_gives_its_seat_back() {
-    deliverer.answer(
+    deliverer.respondWith(
         _ -> {
           throw new AssertionError("unforeseen");
         });

@@ -186,7 +186,7 @@ class FailedStartTest {
 
   @Test
   void an_undecidable_attempt_frees_its_seat_and_its_task() {
-    deliverer.answer(_ -> noResult());
+    deliverer.respondWith(_ -> noResult());
     TaskId id = due(1).getFirst();
 
     node.claimer(seats).claimOnce();

@@ -84,7 +84,7 @@ class FeedTest {
 
   @Test
   void events_of_one_node_are_seen_on_another() {
-    try (World other = world.beside()) {
+    try (World other = world.anotherProcess()) {
       other.store.events().watch(Set.of(World.TENANT), A_WHILE);
       assertThat(feed.feedOnce()).isEqualTo(Duration.ofSeconds(1));
       TaskId id = world.discard();

@@ -47,7 +47,7 @@ class HelpingTest {
     private volatile ClusterView view;
 
     Node(String name, ClusterView view) {
-      this.store = world.beside();
+      this.store = world.anotherProcess();
       this.view = view;
       store.node(name);
       store.agenda.shareWith(

@@ -80,8 +80,8 @@ class HintsTest {
   @BeforeEach
   void open() {
     here = World.create();
-    creator = new Node(here.beside(), "creator", false);
-    owner = new Node(here.beside(), "owner", true);
+    creator = new Node(here.anotherProcess(), "creator", false);
+    owner = new Node(here.anotherProcess(), "owner", true);
     assertThat(owner.hints.listen()).isTrue();
   }
 

@@ -10,7 +10,7 @@ import carillon.model.target.Target;
 import carillon.model.task.NewTask;
 import carillon.store.schedules.Backfills;
 import carillon.testkit.FakeDeliverer;
-import carillon.testkit.Scheduled;
+import carillon.testkit.ScheduleRows;
 import carillon.testkit.TestTask;
 import carillon.testkit.World;
 import java.time.Duration;
@@ -98,12 +98,12 @@ class LargePayloadsTest {
 
   @Test
   void a_backfill_step_creates_as_many_tasks_as_fit() {
-    new Scheduled(world).every("s", 1);
+    new ScheduleRows(world).every("s", 1);
     world.sql(
         "UPDATE carillon.schedule SET payload = '\"' || repeat('x', " + PAYLOAD + " - 2)|| '\"'");
     Instant from = Instant.parse("2025-10-01T10:00:00Z");
     var asked = new Backfills.Request(from, from.plusSeconds(498), OverlapRule.ALLOW, false);
-    new Scheduled(world).backfill("s", asked);
+    new ScheduleRows(world).backfill("s", asked);
     List<EngineEvent> events = new ArrayList<>();
     var backfiller = new Backfiller(world.store.backfillSteps(), events::add);
 

@@ -208,7 +208,7 @@ class NodeDeathTest {
   void a_suspect_that_reached_its_target_is_cleared() {
     TaskId answered = task();
     suspect(answered, 2);
-    engineer.deliverer.answer(_ -> failed(FailureKind.STATUS));
+    engineer.deliverer.respondWith(_ -> failed(FailureKind.STATUS));
 
     tried(answered);
 
@@ -219,7 +219,7 @@ class NodeDeathTest {
   void a_suspect_that_did_not_reach_its_target_has_not_shown_that_it_is_harmless() {
     TaskId unreached = task();
     suspect(unreached, 1);
-    engineer.deliverer.answer(_ -> failed(FailureKind.CONNECTION));
+    engineer.deliverer.respondWith(_ -> failed(FailureKind.CONNECTION));
 
     tried(unreached);
 
@@ -418,7 +418,7 @@ class NodeDeathTest {
     ids.forEach(id -> suspect(id, 1));
     CountDownLatch mayEnd = new CountDownLatch(1);
     Map<TaskId, String> marks = new ConcurrentHashMap<>();
-    engineer.deliverer.answer(
+    engineer.deliverer.respondWith(
         task -> {
           marks.put(task.id(), suspectsOf("ours"));
           Latches.await(mayEnd);
@@ -501,7 +501,7 @@ class NodeDeathTest {
     suspect(lastChance, POISON_CRASHES - 1);
     suspect(behind, 1);
     CountDownLatch mayEnd = new CountDownLatch(1);
-    engineer.deliverer.answer(
+    engineer.deliverer.respondWith(
         task -> {
           if (task.id().equals(harmless)) {
             Latches.await(mayEnd);

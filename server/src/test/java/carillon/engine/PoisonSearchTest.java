@@ -88,7 +88,7 @@ class PoisonSearchTest {
 
     private Node() {
       node.onSaved.add(suspects::ended);
-      deliverer.answer(this::run);
+      deliverer.respondWith(this::run);
     }
 
     private DeliveryResult run(ClaimedTask task) {

@@ -21,7 +21,7 @@ import carillon.store.tasks.TaskPatch;
 import carillon.store.tasks.TaskReader;
 import carillon.store.tasks.TaskView;
 import carillon.store.tasks.Tasks;
-import carillon.testkit.Scheduled;
+import carillon.testkit.ScheduleRows;
 import carillon.testkit.SqlUser;
 import carillon.testkit.TestTask;
 import carillon.testkit.World;
@@ -143,7 +143,7 @@ class SharedPartitionsTest {
         user.enqueue("'sql', delay => interval '%d days'".formatted(day));
       }
     }
-    Scheduled scheduled = new Scheduled(world);
+    ScheduleRows scheduled = new ScheduleRows(world);
     scheduled.every("s", 86_400);
     Instant end = world.clock.instant().minus(Duration.ofDays(1));
     var request =
@@ -297,7 +297,8 @@ class SharedPartitionsTest {
   void nodes_that_need_the_same_shared_partition_create_it_once() throws Exception {
     Instant dueAt =
         LocalDate.ofInstant(inDays(400), ZoneOffset.UTC).atTime(12, 0).toInstant(ZoneOffset.UTC);
-    List<World> nodes = List.of(world, world.beside(), world.beside(), world.beside());
+    List<World> nodes =
+        List.of(world, world.anotherProcess(), world.anotherProcess(), world.anotherProcess());
     try (ExecutorService threads = Executors.newCachedThreadPool()) {
       List<Callable<TaskId>> creates = new ArrayList<>();
       for (int each = 0; each < 40; each++) {

@@ -17,16 +17,16 @@ public final class FakeDeliverer implements Deliverer {
 
   private final List<ClaimedTask> delivered = new CopyOnWriteArrayList<>();
   private final CountDownLatch never = new CountDownLatch(1);
-  private volatile Function<ClaimedTask, DeliveryResult> answer =
+  private volatile Function<ClaimedTask, DeliveryResult> response =
       _ -> new DeliveryResult.Accepted(200, "ok");
 
-  public void answer(Function<ClaimedTask, DeliveryResult> answer) {
-    this.answer = answer;
+  public void respondWith(Function<ClaimedTask, DeliveryResult> response) {
+    this.response = response;
   }
 
   /** From now on every attempt waits until it is interrupted. */
   public void hang() {
-    answer =
+    response =
         _ -> {
           try {
             never.await();
@@ -44,6 +44,6 @@ public final class FakeDeliverer implements Deliverer {
   @Override
   public Delivery deliver(ClaimedTask task) {
     delivered.add(task);
-    return new Delivery(answer.apply(task), REQUEST);
+    return new Delivery(response.apply(task), REQUEST);
   }
 }

@@ -50,7 +50,7 @@ public final class KafkaBroker implements AutoCloseable {
    */
   public static KafkaBroker start(Path directory, Map<String, String> settings) {
     KafkaBroker broker = new KafkaBroker(directory, settings);
-    broker.startAgain();
+    broker.restart();
     return broker;
   }
 
@@ -60,7 +60,7 @@ public final class KafkaBroker implements AutoCloseable {
   }
 
   /** Starts the broker again on the same port and data, after a kill. */
-  public void startAgain() {
+  public void restart() {
     launch();
     awaitUp();
   }
@@ -152,7 +152,7 @@ public final class KafkaBroker implements AutoCloseable {
     return Admin.create(Map.of("bootstrap.servers", servers()));
   }
 
-  public void makeTopic(String name, int partitions) {
+  public void createTopic(String name, int partitions) {
     try (Admin admin = admin()) {
       admin.createTopics(List.of(new NewTopic(name, partitions, (short) 1))).all().get();
     } catch (ExecutionException e) {

@@ -64,7 +64,7 @@ public final class RawReceiver implements AutoCloseable {
     this.acceptor = Thread.ofVirtual().start(this::accept);
   }
 
-  public static RawReceiver that(Behaviour behaviour) {
+  public static RawReceiver with(Behaviour behaviour) {
     return at(new InetSocketAddress(InetAddress.ofLiteral("127.0.0.1"), 0), behaviour);
   }
 
@@ -80,8 +80,8 @@ public final class RawReceiver implements AutoCloseable {
   }
 
   /** Starts a receiver that sends one response to every request and keeps connections open. */
-  public static RawReceiver answering(String response) {
-    return that(wire -> wire.answerAll(response));
+  public static RawReceiver responding(String response) {
+    return with(wire -> wire.respondToAll(response));
   }
 
   public int port() {
@@ -200,7 +200,7 @@ public final class RawReceiver implements AutoCloseable {
       }
     }
 
-    public void answerAll(String response) throws IOException {
+    public void respondToAll(String response) throws IOException {
       while (true) {
         read();
         send(response);
@@ -208,7 +208,7 @@ public final class RawReceiver implements AutoCloseable {
     }
 
     /** Returns when the client has closed the connection. */
-    public void awaitHangUp() throws IOException {
+    public void awaitClose() throws IOException {
       while (in.read() >= 0) {
         // Ignores the bytes.
       }

@@ -36,7 +36,7 @@ public final class Receiver implements AutoCloseable {
   /** Decides the status of the response; may block. */
   @FunctionalInterface
   public interface Behaviour {
-    int answer(Delivery delivery) throws InterruptedException;
+    int respond(Delivery delivery) throws InterruptedException;
   }
 
   /**
@@ -68,14 +68,14 @@ public final class Receiver implements AutoCloseable {
     return new Receiver();
   }
 
-  public void answering(Behaviour behaviour) {
+  public void respondWith(Behaviour behaviour) {
     this.behaviour = behaviour;
   }
 
   /** Delays every response until the returned latch is counted down. */
-  public CountDownLatch holding() {
+  public CountDownLatch holdResponses() {
     CountDownLatch latch = new CountDownLatch(1);
-    answering(
+    respondWith(
         _ -> {
           latch.await();
           return 200;
@@ -123,7 +123,7 @@ public final class Receiver implements AutoCloseable {
       OutputStream out = socket.getOutputStream();
       while (true) {
         Delivery delivery = read(in); // before the test may change the behaviour
-        int status = behaviour.answer(delivery);
+        int status = behaviour.respond(delivery);
         out.write(
             ("HTTP/1.1 " + status + " Status\r\nContent-Length: 0\r\n\r\n")
                 .getBytes(StandardCharsets.US_ASCII));

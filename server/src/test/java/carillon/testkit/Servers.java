@@ -66,7 +66,7 @@ public final class Servers implements BeforeAllCallback, AfterEachCallback, Afte
   }
 
   /** Starts a node with the JVM flags that the {@code carillon} script passes. */
-  public ServerProcess startAsShipped(Db.Address database, String... arguments) {
+  public ServerProcess startWithShippedFlags(Db.Address database, String... arguments) {
     List<String> all = new ArrayList<>(List.of("--database-url", url(database)));
     all.addAll(List.of(arguments));
     ServerProcess server = ServerProcess.launch(ServerProcess.shippedFlags(), newDataDir(), all);

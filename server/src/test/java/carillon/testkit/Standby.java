@@ -137,7 +137,7 @@ public final class Standby implements AutoCloseable {
   }
 
   /** Ends {@link #stopReceiving}. */
-  public void goOnReceiving() {
+  public void resumeReceiving() {
     OwnPostgres.signal("CONT", receivers());
   }
 

@@ -41,7 +41,7 @@ public final class TestSchedule {
   }
 
   /** Sets the time of creation; earlier nominal times do not fire. */
-  public TestSchedule madeAt(Instant now) {
+  public TestSchedule createdAt(Instant now) {
     for (String column : new String[] {"created_at", "updated_at", "cursor", "plan_at"}) {
       with(column, now);
     }
@@ -57,7 +57,7 @@ public final class TestSchedule {
   }
 
   public long insert(World world, Instant now) {
-    madeAt(now);
+    createdAt(now);
     return Long.parseLong(world.value(sql() + " RETURNING id"));
   }
 }

@@ -90,7 +90,7 @@ public final class World implements AutoCloseable {
   }
 
   /** A world on a new database, with an alert rule for the whole installation. */
-  public static World alerting(AlertRule defaultAlert) {
+  public static World withAlerts(AlertRule defaultAlert) {
     return new World(Postgres.freshDatabase(), defaultAlert);
   }
 
@@ -100,7 +100,7 @@ public final class World implements AutoCloseable {
   }
 
   /** The store of another process on the same database. */
-  public World beside() {
+  public World anotherProcess() {
     return new World(address, null);
   }
 

@@ -100,7 +100,7 @@ class EventApiTest {
 
   @Test
   void changes_on_another_node_are_sent_as_server_sent_events() {
-    try (World other = api.world.beside();
+    try (World other = api.world.anotherProcess();
         Feed feed = new Feed(other.store.events(), other.catalog, other.clock, () -> "other");
         Watching watching = new Watching(api, "?stats=false&type=t")) {
       other.db.transitions().listen(feed);

@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import carillon.api.TestApi;
 import carillon.api.error.ErrorCode;
-import carillon.testkit.Scheduled;
+import carillon.testkit.ScheduleRows;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
@@ -22,12 +22,12 @@ class BackfillApiTest {
       "{\"from\": \"2025-10-01T10:00:00Z\", \"to\": \"2025-10-01T12:10:00+02:00\"";
 
   private TestApi api;
-  private Scheduled scheduled;
+  private ScheduleRows scheduled;
 
   @BeforeEach
   void start() {
     api = TestApi.start();
-    scheduled = new Scheduled(api.world);
+    scheduled = new ScheduleRows(api.world);
   }
 
   @AfterEach
@@ -86,7 +86,7 @@ class BackfillApiTest {
   @Test
   void a_dry_run_only_counts() {
     long id = scheduled.every("nightly", 300);
-    scheduled.made(id, "2025-10-01T10:05:00Z", "UTC");
+    scheduled.recordTask(id, "2025-10-01T10:05:00Z", "UTC");
 
     TestApi.Reply reply = backfill("nightly", RANGE + ", \"dryRun\": true}").send().expect(200);
 

@@ -6,7 +6,7 @@ import carillon.api.TestApi;
 import carillon.api.error.ErrorCode;
 import carillon.model.cron.Timetable;
 import carillon.store.schedules.StoredSchedule;
-import carillon.testkit.Scheduled;
+import carillon.testkit.ScheduleRows;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
@@ -42,7 +42,7 @@ class BackfillCountTest {
   void two_backfills_are_counted_at_a_time_without_holding_the_database() throws Exception {
     try (TestApi api = TestApi.start(1, this::slow);
         ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
-      new Scheduled(api.world).every("nightly", 300);
+      new ScheduleRows(api.world).every("nightly", 300);
       List<Future<TestApi.Reply>> two =
           List.of(threads.submit(() -> backfill(api)), threads.submit(() -> backfill(api)));
       try {

@@ -33,7 +33,7 @@ class ConnectionReuseTest {
         "HTTP/1.1 503 Busy\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n"
       })
   void a_tenant_reuses_its_connection(String response) throws IOException {
-    try (var receiver = RawReceiver.answering(response)) {
+    try (var receiver = RawReceiver.responding(response)) {
       for (int i = 0; i < 5; i++) {
         Attempt.at(receiver.url()).by(deliverer);
       }
@@ -45,7 +45,7 @@ class ConnectionReuseTest {
 
   @Test
   void tenants_never_share_a_connection() throws IOException {
-    try (var receiver = RawReceiver.answering(HttpRequestTest.OK)) {
+    try (var receiver = RawReceiver.responding(HttpRequestTest.OK)) {
       for (int i = 0; i < 3; i++) {
         Attempt.at(receiver.url()).tenant(1).by(deliverer);
         Attempt.at(receiver.url()).tenant(2).by(deliverer);
@@ -59,7 +59,7 @@ class ConnectionReuseTest {
 
   @Test
   void names_and_addresses_never_share_a_connection() throws IOException {
-    try (var receiver = RawReceiver.at(anywhere(), wire -> wire.answerAll(HttpRequestTest.OK))) {
+    try (var receiver = RawReceiver.at(anywhere(), wire -> wire.respondToAll(HttpRequestTest.OK))) {
       Iterator<String> lookups =
           Stream.of("127.0.0.1", "127.0.0.1", "127.0.0.3", "127.0.0.1").iterator();
       try (var flipping =
@@ -86,7 +86,7 @@ class ConnectionReuseTest {
         "HTTP/1.1 204 OK\r\nContent-Length: 3\r\n\r\nabc"
       })
   void a_connection_in_an_unknown_state_is_not_reused(String response) throws IOException {
-    try (var receiver = RawReceiver.answering(response)) {
+    try (var receiver = RawReceiver.responding(response)) {
       assertThat(Attempt.at(receiver.url()).by(deliverer))
           .isInstanceOf(DeliveryResult.Accepted.class);
       assertThat(Attempt.at(receiver.url()).by(deliverer))
@@ -99,7 +99,7 @@ class ConnectionReuseTest {
   @Test
   void a_connection_with_an_unread_body_is_not_reused() throws IOException {
     String response = "HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n" + "x".repeat(100_000);
-    try (var receiver = RawReceiver.answering(response)) {
+    try (var receiver = RawReceiver.responding(response)) {
       Attempt.at(receiver.url()).by(deliverer);
       Attempt.at(receiver.url()).by(deliverer);
 
@@ -111,7 +111,7 @@ class ConnectionReuseTest {
   @ValueSource(strings = {"", "HTTP/1.1 408 Timeout\r\n\r\n"})
   void a_connection_closed_while_idle_costs_no_attempt(String beforeClose) throws IOException {
     try (var receiver =
-        RawReceiver.that(
+        RawReceiver.with(
             wire -> {
               wire.read();
               wire.send(HttpRequestTest.OK);
@@ -129,7 +129,7 @@ class ConnectionReuseTest {
 
   @Test
   void concurrent_attempts_use_separate_connections() throws IOException {
-    try (var receiver = RawReceiver.answering(HttpRequestTest.OK)) {
+    try (var receiver = RawReceiver.responding(HttpRequestTest.OK)) {
       var running =
           Stream.generate(() -> Attempt.at(receiver.url()).timeout(Duration.ofSeconds(10)))
               .limit(100)

@@ -49,11 +49,11 @@ class EgressTest {
 
   @BeforeEach
   void listen() {
-    reachable = RawReceiver.answering(HttpRequestTest.OK);
+    reachable = RawReceiver.responding(HttpRequestTest.OK);
     forbidden =
         RawReceiver.at(
             new InetSocketAddress(InetAddress.ofLiteral(PRIVATE), reachable.port()),
-            wire -> wire.answerAll(HttpRequestTest.OK));
+            wire -> wire.respondToAll(HttpRequestTest.OK));
   }
 
   @AfterEach
@@ -161,7 +161,7 @@ class EgressTest {
     String location = "http://" + PRIVATE + ":" + reachable.port() + "/";
     String redirect =
         "HTTP/1.1 %d X\r\nLocation: %s\r\nContent-Length: 0\r\n\r\n".formatted(status, location);
-    try (var redirecting = RawReceiver.answering(redirect);
+    try (var redirecting = RawReceiver.responding(redirect);
         var deliverer = resolving(host -> addresses(PUBLIC))) {
       assertThat(Attempt.at(redirecting.url()).method("GET").by(deliverer))
           .isInstanceOf(DeliveryResult.Refused.class);
@@ -172,7 +172,7 @@ class EgressTest {
 
   @Test
   void system_proxies_are_not_used() throws IOException {
-    try (var proxy = RawReceiver.answering(HttpRequestTest.OK);
+    try (var proxy = RawReceiver.responding(HttpRequestTest.OK);
         var deliverer = resolving(host -> addresses(PUBLIC))) {
       List<String> settings = List.of("http.proxy", "https.proxy", "socksProxy");
       try {

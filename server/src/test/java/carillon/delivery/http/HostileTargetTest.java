@@ -28,14 +28,14 @@ class HostileTargetTest {
 
   @Test
   void a_target_that_never_responds_times_out() throws IOException {
-    try (var receiver = RawReceiver.that(RawReceiver.Wire::awaitHangUp)) {
+    try (var receiver = RawReceiver.with(RawReceiver.Wire::awaitClose)) {
       assertTimesOut(Attempt.at(receiver.url()));
     }
   }
 
   @Test
   void a_target_that_never_reads_times_out() throws IOException {
-    try (var receiver = RawReceiver.that(RawReceiver.Wire::ignore)) {
+    try (var receiver = RawReceiver.with(RawReceiver.Wire::ignore)) {
       assertTimesOut(Attempt.at(receiver.url()).payload("\"" + "x".repeat(32 << 20) + "\""));
     }
   }
@@ -43,7 +43,7 @@ class HostileTargetTest {
   @Test
   void a_head_that_is_sent_slowly_times_out() throws IOException {
     try (var receiver =
-        RawReceiver.that(
+        RawReceiver.with(
             wire -> {
               wire.read();
               wire.trickle("HTTP/1.1 200 OK\r\n\r\n", 150);
@@ -55,14 +55,14 @@ class HostileTargetTest {
   @Test
   void endless_interim_responses_time_out() throws IOException {
     try (var receiver =
-        RawReceiver.that(wire -> wire.sendForever("HTTP/1.1 102 Processing\r\n\r\n"))) {
+        RawReceiver.with(wire -> wire.sendForever("HTTP/1.1 102 Processing\r\n\r\n"))) {
       assertTimesOut(Attempt.at(receiver.url()));
     }
   }
 
   @Test
   void the_targets_timeout_overrides_the_types() throws IOException {
-    try (var receiver = RawReceiver.that(RawReceiver.Wire::awaitHangUp)) {
+    try (var receiver = RawReceiver.with(RawReceiver.Wire::awaitClose)) {
       assertTimesOut(
           Attempt.at(receiver.url()).timeout(Duration.ofMinutes(1)).targetTimeout(Attempt.TIMEOUT));
     }
@@ -72,7 +72,7 @@ class HostileTargetTest {
   void ten_thousand_interim_responses_do_not_hide_the_final_one() throws IOException {
     String flood = "HTTP/1.1 103 Early Hints\r\nX: y\r\n\r\n".repeat(10_000);
 
-    try (var receiver = answering(flood + "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")) {
+    try (var receiver = responding(flood + "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")) {
       assertThat(Attempt.at(receiver.url()).timeout(Duration.ofSeconds(10)).by(deliverer))
           .isEqualTo(new DeliveryResult.Accepted(200, null));
     }
@@ -81,7 +81,7 @@ class HostileTargetTest {
   @Test
   void a_success_counts_although_its_body_is_sent_slowly() throws IOException {
     try (var receiver =
-        RawReceiver.that(
+        RawReceiver.with(
             wire -> {
               wire.read();
               wire.send("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n");
@@ -102,7 +102,7 @@ class HostileTargetTest {
   @ValueSource(strings = {"Content-Length: 2147483648", "X-Until: closed"})
   void a_body_of_two_gigabytes_is_not_read(String header) throws IOException {
     try (var receiver =
-        RawReceiver.that(
+        RawReceiver.with(
             wire -> {
               wire.read();
               wire.send("HTTP/1.1 200 OK\r\n" + header + "\r\n\r\n");
@@ -118,7 +118,7 @@ class HostileTargetTest {
   @Test
   void an_endless_chunked_body_is_not_read() throws IOException {
     try (var receiver =
-        RawReceiver.that(
+        RawReceiver.with(
             wire -> {
               wire.read();
               wire.send("HTTP/1.1 500 Oh\r\nTransfer-Encoding: chunked\r\n\r\n");
@@ -136,7 +136,7 @@ class HostileTargetTest {
   @Test
   void a_megabyte_of_headers_is_not_read() throws IOException {
     try (var receiver =
-        RawReceiver.that(
+        RawReceiver.with(
             wire -> {
               wire.read();
               wire.send("HTTP/1.1 200 OK\r\n");
@@ -151,7 +151,7 @@ class HostileTargetTest {
   @Test
   void an_endless_header_is_not_read() throws IOException {
     try (var receiver =
-        RawReceiver.that(
+        RawReceiver.with(
             wire -> {
               wire.read();
               wire.send("HTTP/1.1 200 OK\r\nX-Long: ");
@@ -184,7 +184,7 @@ class HostileTargetTest {
         "\u0015\u0003\u0003\u0000\u0002\u0002\n"
       })
   void invalid_http_is_reported_without_quoting_it(String garbage) throws IOException {
-    try (var receiver = answering(garbage)) {
+    try (var receiver = responding(garbage)) {
       Failure failure = Attempt.at(receiver.url()).failureBy(deliverer);
 
       assertThat(failure.kind()).isIn(FailureKind.PROTOCOL, FailureKind.BROKEN);
@@ -206,7 +206,7 @@ class HostileTargetTest {
         "HTTP/1.1 200 OK\r\nX-Nul: a\u0000b\r\n\r\n"
       })
   void a_success_counts_whatever_follows_it(String response) throws IOException {
-    try (var receiver = answering(response)) {
+    try (var receiver = responding(response)) {
       assertThat(Attempt.at(receiver.url()).by(deliverer))
           .isInstanceOf(DeliveryResult.Accepted.class);
     }
@@ -216,7 +216,7 @@ class HostileTargetTest {
   @ValueSource(
       strings = {"", "HTTP/1.1 200 OK", "HTTP/1.1 200 OK\r\n", "HTTP/1.1 200 OK\r\nX: y\r\n"})
   void a_truncated_head_is_not_a_success(String part) throws IOException {
-    try (var receiver = answering(part)) {
+    try (var receiver = responding(part)) {
       assertThat(Attempt.at(receiver.url()).failureKindBy(deliverer)).isEqualTo(FailureKind.BROKEN);
     }
   }
@@ -224,7 +224,7 @@ class HostileTargetTest {
   @Test
   void a_reset_after_the_status_line_is_a_lost_connection() throws IOException {
     try (var receiver =
-        RawReceiver.that(
+        RawReceiver.with(
             wire -> {
               wire.read();
               wire.send("HTTP/1.1 200 OK\r\n");
@@ -238,7 +238,7 @@ class HostileTargetTest {
   @ParameterizedTest
   @ValueSource(strings = {"POST", "GET", "PUT", "DELETE"})
   void a_request_without_a_response_is_not_sent_again(String method) throws IOException {
-    try (var receiver = RawReceiver.that(RawReceiver.Wire::read)) {
+    try (var receiver = RawReceiver.with(RawReceiver.Wire::read)) {
       assertThat(Attempt.at(receiver.url()).method(method).failureKindBy(deliverer))
           .isEqualTo(FailureKind.BROKEN);
 
@@ -250,7 +250,7 @@ class HostileTargetTest {
   @Test
   void a_request_on_a_reused_connection_is_not_sent_again() throws IOException {
     try (var receiver =
-        RawReceiver.that(
+        RawReceiver.with(
             wire -> {
               wire.read();
               wire.send(HttpRequestTest.OK);
@@ -267,7 +267,7 @@ class HostileTargetTest {
 
   @Test
   void a_closed_port_is_a_connection_failure() throws IOException {
-    var receiver = RawReceiver.answering(HttpRequestTest.OK);
+    var receiver = RawReceiver.responding(HttpRequestTest.OK);
     receiver.close();
 
     assertThat(Attempt.at(receiver.url()).failureBy(deliverer))
@@ -278,11 +278,11 @@ class HostileTargetTest {
   void an_interrupt_ends_the_attempt() throws Exception {
     var arrived = new CountDownLatch(1);
     try (var receiver =
-        RawReceiver.that(
+        RawReceiver.with(
             wire -> {
               wire.read();
               arrived.countDown();
-              wire.awaitHangUp();
+              wire.awaitClose();
             })) {
       var running = Attempt.at(receiver.url()).timeout(Duration.ofMinutes(1)).startBy(deliverer);
       arrived.await();
@@ -296,11 +296,11 @@ class HostileTargetTest {
   @Test
   void an_interrupt_after_success_does_not_undo_it() throws Exception {
     try (var receiver =
-        RawReceiver.that(
+        RawReceiver.with(
             wire -> {
               wire.read();
               wire.send("HTTP/1.1 202 OK\r\nContent-Length: 10\r\n\r\nabc");
-              wire.awaitHangUp();
+              wire.awaitClose();
             })) {
       var running = Attempt.at(receiver.url()).timeout(Duration.ofSeconds(2)).startBy(deliverer);
       // The whole response has been sent, and most likely read.
@@ -315,7 +315,7 @@ class HostileTargetTest {
 
   @Test
   void nothing_is_sent_after_close() throws IOException {
-    try (var receiver = RawReceiver.answering(HttpRequestTest.OK)) {
+    try (var receiver = RawReceiver.responding(HttpRequestTest.OK)) {
       deliverer.close();
 
       assertThat(Attempt.at(receiver.url()).by(deliverer))
@@ -328,11 +328,11 @@ class HostileTargetTest {
   void running_attempts_keep_their_deadline_after_close() throws Exception {
     var arrived = new CountDownLatch(1);
     try (var receiver =
-        RawReceiver.that(
+        RawReceiver.with(
             wire -> {
               wire.read();
               arrived.countDown();
-              wire.awaitHangUp();
+              wire.awaitClose();
             })) {
       var running = Attempt.at(receiver.url()).startBy(deliverer);
       arrived.await();
@@ -353,8 +353,8 @@ class HostileTargetTest {
         .isBetween(Attempt.TIMEOUT.toNanos(), Attempt.TIMEOUT.plus(GRACE).toNanos());
   }
 
-  private static RawReceiver answering(String response) {
-    return RawReceiver.that(
+  private static RawReceiver responding(String response) {
+    return RawReceiver.with(
         wire -> {
           wire.read();
           wire.send(response);

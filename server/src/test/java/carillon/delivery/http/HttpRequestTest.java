@@ -25,7 +25,7 @@ class HttpRequestTest {
   static final String OK = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
 
   final HttpDeliverer deliverer = Attempt.deliverer();
-  final RawReceiver receiver = RawReceiver.answering(OK);
+  final RawReceiver receiver = RawReceiver.responding(OK);
 
   @AfterEach
   void close() throws IOException {
@@ -111,7 +111,7 @@ class HttpRequestTest {
 
   @Test
   void a_request_without_a_response_is_recorded() throws IOException {
-    try (var silent = RawReceiver.that(RawReceiver.Wire::read)) {
+    try (var silent = RawReceiver.with(RawReceiver.Wire::read)) {
       assertThat(Attempt.at(silent.url()).startBy(deliverer).delivery().request()).isNotNull();
     }
   }

@@ -128,7 +128,7 @@ class HttpResponseTest {
     String chunked =
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2;x=y\r\nde\r\n0\r\n\r\n";
 
-    try (var receiver = RawReceiver.answering(chunked)) {
+    try (var receiver = RawReceiver.responding(chunked)) {
       assertThat(Attempt.at(receiver.url()).by(deliverer))
           .isEqualTo(new DeliveryResult.Accepted(200, "abcde"));
     }
@@ -139,7 +139,7 @@ class HttpResponseTest {
     String interim = "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Hints\r\nLink: </x>\r\n\r\n";
     String responses = interim + "HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n";
 
-    try (var receiver = RawReceiver.answering(responses)) {
+    try (var receiver = RawReceiver.responding(responses)) {
       assertThat(Attempt.at(receiver.url()).failureBy(deliverer).status()).isEqualTo(503);
     }
   }
@@ -149,7 +149,7 @@ class HttpResponseTest {
     String headers = "Set-Cookie: a=b\r\nWWW-Authenticate: Basic realm=x\r\n";
     String response = "HTTP/1.1 401 No\r\n" + headers + "Content-Length: 0\r\n\r\n";
 
-    try (var receiver = RawReceiver.answering(response)) {
+    try (var receiver = RawReceiver.responding(response)) {
       Attempt.at(receiver.url()).by(deliverer);
       Attempt.at(receiver.url()).by(deliverer);
 
@@ -164,7 +164,7 @@ class HttpResponseTest {
   void a_compressed_body_is_not_decompressed() throws IOException {
     String response = "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 4\r\n\r\nabcd";
 
-    try (var receiver = RawReceiver.answering(response)) {
+    try (var receiver = RawReceiver.responding(response)) {
       assertThat(Attempt.at(receiver.url()).by(deliverer))
           .isEqualTo(new DeliveryResult.Accepted(200, "abcd"));
     }
@@ -176,7 +176,7 @@ class HttpResponseTest {
 
   private DeliveryResult resultOf(int status, String headers) throws IOException {
     String response = "HTTP/1.1 " + status + " X\r\n" + headers + "Content-Length: 0\r\n\r\n";
-    try (var receiver = RawReceiver.answering(response)) {
+    try (var receiver = RawReceiver.responding(response)) {
       DeliveryResult result = Attempt.at(receiver.url()).by(deliverer);
       assertThat(receiver.requests()).hasSize(1);
       return result;
@@ -186,7 +186,7 @@ class HttpResponseTest {
   private @Nullable String outputOf(int status, String body) throws IOException {
     String head = "HTTP/1.1 " + status + " X\r\nConnection: close\r\n\r\n";
     try (var receiver =
-        RawReceiver.that(
+        RawReceiver.with(
             wire -> {
               wire.read();
               wire.send(head + body);

@@ -30,7 +30,7 @@ class SentSecretsTest {
   void echoed_secrets_are_not_stored(int status) throws IOException {
     String echo =
         "got Authorization: Bearer s3cret-token, s3cret-token, x=42-lame-ducks, p=url-s3cret";
-    try (RawReceiver target = answering(status, echo)) {
+    try (RawReceiver target = responding(status, echo)) {
       Delivery delivery =
           Attempt.at(target.url() + "?token=url-s3cret")
               .header("Authorization", "Bearer s3cret-token")
@@ -87,7 +87,7 @@ class SentSecretsTest {
   @Test
   void a_truncated_secret_is_not_stored() throws IOException {
     String filler = "x".repeat(BodyExcerpt.MAX_BYTES - 7);
-    try (RawReceiver target = answering(200, filler + "s3cret-token")) {
+    try (RawReceiver target = responding(200, filler + "s3cret-token")) {
       DeliveryResult result =
           Attempt.at(target.url()).header("Authorization", "Bearer s3cret-token").by(deliverer);
 
@@ -120,7 +120,7 @@ class SentSecretsTest {
 
   @Test
   void a_target_with_a_missing_secret_is_not_called() throws IOException {
-    try (RawReceiver target = answering(200, "ok")) {
+    try (RawReceiver target = responding(200, "ok")) {
       DeliveryResult result =
           Attempt.at(target.url() + "?token=(hidden)")
               .header("Authorization", "(hidden)")
@@ -137,9 +137,9 @@ class SentSecretsTest {
     }
   }
 
-  private static RawReceiver answering(int status, String body) {
+  private static RawReceiver responding(int status, String body) {
     int length = body.getBytes(StandardCharsets.UTF_8).length;
-    return RawReceiver.answering(
+    return RawReceiver.responding(
         "HTTP/1.1 %d X\r\nContent-Length: %d\r\n\r\n%s".formatted(status, length, body));
   }
 

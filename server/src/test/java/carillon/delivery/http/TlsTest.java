@@ -81,7 +81,7 @@ class TlsTest {
 
   @Test
   void tls_on_a_plain_port_fails() throws IOException {
-    try (var receiver = RawReceiver.that(wire -> wire.send("HTTP/1.1 400 Bad\r\n\r\n"));
+    try (var receiver = RawReceiver.with(wire -> wire.send("HTTP/1.1 400 Bad\r\n\r\n"));
         var deliverer = trusting(hooks)) {
       assertThat(at("hooks.example", receiver).failureBy(deliverer)).isEqualTo(NO_TLS);
     }
@@ -98,7 +98,7 @@ class TlsTest {
 
   @Test
   void the_deadline_covers_the_handshake() throws IOException {
-    try (var receiver = RawReceiver.that(RawReceiver.Wire::awaitHangUp);
+    try (var receiver = RawReceiver.with(RawReceiver.Wire::awaitClose);
         var deliverer = trusting(hooks)) {
       assertThat(at("hooks.example", receiver).failureKindBy(deliverer))
           .isEqualTo(FailureKind.CONNECT_TIMEOUT);
@@ -128,7 +128,7 @@ class TlsTest {
   }
 
   private static RawReceiver serving(SSLContext tls) {
-    return RawReceiver.overTls(tls, wire -> wire.answerAll(HttpRequestTest.OK));
+    return RawReceiver.overTls(tls, wire -> wire.respondToAll(HttpRequestTest.OK));
   }
 
   private static HttpDeliverer trusting(@Nullable SSLContext tls) {

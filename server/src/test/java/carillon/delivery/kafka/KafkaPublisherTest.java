@@ -88,7 +88,7 @@ class KafkaPublisherTest {
 
   @Test
   void a_message_carries_the_payload_and_the_headers() {
-    broker.makeTopic("full", 1);
+    broker.createTopic("full", 1);
 
     publish(publisher, task("full", "order-7", "{\"n\":1}"));
 
@@ -113,7 +113,7 @@ class KafkaPublisherTest {
 
   @Test
   void the_task_id_replaces_a_missing_key_and_an_empty_value_a_missing_payload() {
-    broker.makeTopic("bare", 1);
+    broker.createTopic("bare", 1);
     ClaimedTask task = task("bare", null, null);
 
     publish(publisher, task);
@@ -128,7 +128,7 @@ class KafkaPublisherTest {
 
   @Test
   void a_missing_topic_fails_only_its_own_tasks() {
-    broker.makeTopic("existing", 1);
+    broker.createTopic("existing", 1);
 
     publish(publisher, task("nowhere", null, "1"), task("existing", null, "1"));
 
@@ -139,7 +139,7 @@ class KafkaPublisherTest {
 
   @Test
   void a_deleted_topic_is_noticed() throws ExecutionException, InterruptedException {
-    broker.makeTopic("passing", 1);
+    broker.createTopic("passing", 1);
     publish(publisher, task("passing", null, "1"));
     awaitResults(1);
     try (Admin admin = broker.admin()) {
@@ -160,7 +160,7 @@ class KafkaPublisherTest {
 
   @Test
   void a_message_that_is_too_large_is_refused() {
-    broker.makeTopic("small", 1);
+    broker.createTopic("small", 1);
 
     publish(publisher, task("small", null, "\"" + "x".repeat(2_000_000) + "\""));
 
@@ -170,7 +170,7 @@ class KafkaPublisherTest {
 
   @Test
   void the_lag_of_a_group_limits_the_capacity() {
-    broker.makeTopic("deep", 2);
+    broker.createTopic("deep", 2);
     var target =
         new Target.Kafka(
             "main", "deep", Target.Complete.ON_PUBLISH, new Target.DepthLimit(10, "readers"));
@@ -208,7 +208,7 @@ class KafkaPublisherTest {
 
   @Test
   void close_interrupts_messages_in_flight() {
-    broker.makeTopic("closing", 1);
+    broker.createTopic("closing", 1);
     KafkaPublisher one = reach(broker.servers());
     int many = 20_000;
     one.publish(
@@ -226,7 +226,7 @@ class KafkaPublisherTest {
 
   @Test
   void a_full_publisher_reports_it_and_still_ends_every_task() {
-    broker.makeTopic("heavy", 1);
+    broker.createTopic("heavy", 1);
     KafkaPublisher one =
         KafkaPublisher.start(
             KafkaCluster.of(
@@ -254,7 +254,7 @@ class KafkaPublisherTest {
 
   @Test
   void a_task_whose_lease_has_ended_is_not_sent() {
-    broker.makeTopic("late", 1);
+    broker.createTopic("late", 1);
 
     publish(publisher, task("late", null, "1", NOW.minusMillis(1)), task("late", null, "2", NOW));
 
@@ -267,7 +267,7 @@ class KafkaPublisherTest {
 
   @Test
   void a_failing_callback_does_not_affect_other_tasks() {
-    broker.makeTopic("dying", 1);
+    broker.createTopic("dying", 1);
     publisher.publish(
         List.of(task("dying", null, "1"), task("none-such", null, "1")),
         (_, result) -> {

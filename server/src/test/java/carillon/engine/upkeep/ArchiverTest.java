@@ -243,7 +243,7 @@ class ArchiverTest {
       throws IOException, InterruptedException, ExecutionException {
     int count = 5_000;
     List<TaskId> ids = OldDeadLetters.insert(world, count);
-    try (World other = world.beside();
+    try (World other = world.anotherProcess();
         ExecutorService threads = Executors.newCachedThreadPool()) {
       Callable<Boolean> here = () -> emptied(archiver());
       Callable<Boolean> there =

@@ -14,7 +14,7 @@ import carillon.store.schedules.Backfill.State;
 import carillon.store.schedules.BackfillSteps;
 import carillon.store.schedules.Backfills;
 import carillon.store.schedules.StoredSchedule;
-import carillon.testkit.Scheduled;
+import carillon.testkit.ScheduleRows;
 import carillon.testkit.World;
 import java.time.Duration;
 import java.time.Instant;
@@ -31,14 +31,14 @@ class BackfillerTest {
   private static final Instant TEN = Instant.parse("2025-10-01T10:00:00Z");
 
   private World world;
-  private Scheduled scheduled;
+  private ScheduleRows scheduled;
   private Backfiller backfiller;
   private final List<EngineEvent> events = new ArrayList<>();
 
   @BeforeEach
   void open() {
     world = World.create();
-    scheduled = new Scheduled(world);
+    scheduled = new ScheduleRows(world);
     backfiller = new Backfiller(world.store.backfillSteps(), events::add);
   }
 

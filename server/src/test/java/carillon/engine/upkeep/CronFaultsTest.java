@@ -190,7 +190,7 @@ class CronFaultsTest {
               .with("anchor", start.plusSeconds(i))
               .with("catch_up", i % 4 == 0 ? "NONE" : "ALL")
               .with("catch_up_limit", 1_000)
-              .madeAt(start)
+              .createdAt(start)
               .sql();
     }
     execute(address, schedules);

@@ -190,7 +190,7 @@ class CronPlannerTest {
     world.sql("DELETE FROM carillon.task");
     world.sql("UPDATE carillon.schedule SET cursor = created_at, plan_at = created_at");
 
-    new TestPlanner(world.beside(), start).planUntil(at(600), Duration.ofSeconds(7));
+    new TestPlanner(world.anotherProcess(), start).planUntil(at(600), Duration.ofSeconds(7));
 
     assertThat(world.value(due)).isEqualTo(first);
     assertThat(

@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import carillon.model.schedule.OverlapRule;
 import carillon.store.schedules.Backfills;
-import carillon.testkit.Scheduled;
+import carillon.testkit.ScheduleRows;
 import carillon.testkit.TestSchedule;
 import carillon.testkit.World;
 import java.time.Duration;
@@ -43,7 +43,7 @@ class CronWithBackfillTest {
             start.minusSeconds(1),
             OverlapRule.QUEUE,
             false);
-    new Scheduled(world).backfill("s", asked);
+    new ScheduleRows(world).backfill("s", asked);
     world.store.backfillSteps().open(1).forEach(world.store.backfillSteps()::take);
     assertThat(backfilled("PENDING")).isEqualTo("" + WAITING);
   }

@@ -56,7 +56,7 @@ class TenantLimitsTest {
   void concurrent_nodes_create_types_exactly_up_to_the_limit() throws Exception {
     limit(20, 1_000);
     int rejected = 0;
-    try (World other = world.beside();
+    try (World other = world.anotherProcess();
         ExecutorService threads = Executors.newFixedThreadPool(8)) {
       List<Callable<Boolean>> creates = new ArrayList<>();
       for (int i = 0; i < 60; i++) {
@@ -128,7 +128,7 @@ class TenantLimitsTest {
   void racing_sql_users_and_nodes_never_exceed_the_limit() throws Exception {
     int limit = 12;
     limit(limit, 1_000);
-    try (World other = world.beside();
+    try (World other = world.anotherProcess();
         ExecutorService threads = Executors.newFixedThreadPool(8)) {
       List<Callable<Boolean>> creates = new ArrayList<>();
       for (int i = 0; i < 40; i++) {
@@ -191,7 +191,7 @@ class TenantLimitsTest {
   /** How many of twelve concurrent creations on two nodes succeed. */
   private int createdConcurrently(BiPredicate<World, String> isCreated) throws Exception {
     int count = 0;
-    try (World other = world.beside();
+    try (World other = world.anotherProcess();
         ExecutorService threads = Executors.newFixedThreadPool(6)) {
       List<Callable<Boolean>> creates = new ArrayList<>();
       for (int i = 0; i < 12; i++) {

@@ -221,7 +221,7 @@ class RedrivesTest {
     Redrive redrive = start(DeadLetterFilter.ALL, null);
     assertThat(redrive.state()).as("too many letters for one request").isEqualTo(State.RUNNING);
 
-    try (World other = world.beside();
+    try (World other = world.anotherProcess();
         ExecutorService threads = Executors.newFixedThreadPool(2)) {
       List<Callable<Boolean>> nodes = new ArrayList<>();
       for (World node : List.of(world, other)) {

@@ -52,7 +52,7 @@ class RestoresTest {
     assertThat(dropPartitions(world)).isPositive();
     Restores.Prepared prepared =
         world.store.restores().prepare(World.TENANT, Restores.Archive.of(archived));
-    try (World other = world.beside()) {
+    try (World other = world.anotherProcess()) {
       assertThat(dropPartitions(other)).isPositive();
     }
 
@@ -66,7 +66,7 @@ class RestoresTest {
     dropPartitions(world);
     Restores.Prepared prepared =
         world.store.restores().prepare(World.TENANT, Restores.Archive.of(archived));
-    try (World other = world.beside()) {
+    try (World other = world.anotherProcess()) {
       world.db.inTransaction(
           tx -> {
             world.partitions.hold(tx, List.of(ids.getFirst().partition()));

@@ -46,7 +46,7 @@ class AlertsTest {
 
   @BeforeEach
   void open() {
-    world = World.alerting(new AlertRule(OPERATORS, 3, Duration.ofMinutes(1)));
+    world = World.withAlerts(new AlertRule(OPERATORS, 3, Duration.ofMinutes(1)));
     world.node("node");
     alert(new AlertSetting.Own(RULE));
   }
@@ -118,7 +118,7 @@ class AlertsTest {
   @Test
   void ten_thousand_deaths_of_one_kind_on_two_nodes_raise_one_alert() throws Exception {
     List<ClaimedTask> claimed = claim(World.TENANT, "t", 10_000);
-    try (World other = world.beside();
+    try (World other = world.anotherProcess();
         ExecutorService threads = Executors.newFixedThreadPool(6)) {
       List<Future<?>> deaths = new ArrayList<>();
       for (int from = 0; from < claimed.size(); from += 100) {

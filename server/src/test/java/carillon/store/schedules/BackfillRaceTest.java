@@ -10,7 +10,7 @@ import carillon.store.db.Tx;
 import carillon.store.schedules.Backfills.Request;
 import carillon.store.schedules.Backfills.Result;
 import carillon.testkit.Overlapping;
-import carillon.testkit.Scheduled;
+import carillon.testkit.ScheduleRows;
 import carillon.testkit.World;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -38,13 +38,13 @@ class BackfillRaceTest {
   private static final Instant TEN = Instant.parse("2025-10-01T10:00:00Z");
 
   private World world;
-  private Scheduled scheduled;
+  private ScheduleRows scheduled;
   private long schedule;
 
   @BeforeEach
   void open() {
     world = World.create();
-    scheduled = new Scheduled(world);
+    scheduled = new ScheduleRows(world);
     schedule = scheduled.every("s", 1);
   }
 
@@ -144,7 +144,7 @@ class BackfillRaceTest {
     }
     List.of(backfill, other).forEach(world.store.backfillSteps()::take);
 
-    assertThat(scheduled.wrong(schedule)).isEqualTo("0");
+    assertThat(scheduled.countMismatches(schedule)).isEqualTo("0");
     assertThat(count("backfill WHERE state = 'RUNNING'")).isEqualTo("0");
     assertThat(count("backfill WHERE state = 'DONE' AND times <> made + existing + skipped"))
         .isEqualTo("0");
@@ -182,11 +182,11 @@ class BackfillRaceTest {
             + " FOR EACH ROW EXECUTE FUNCTION public.crash_at_first_write()");
 
     while (!world.store.backfillSteps().take(backfill).isOver()) {
-      assertThat(scheduled.wrong(schedule)).isEqualTo("0");
+      assertThat(scheduled.countMismatches(schedule)).isEqualTo("0");
     }
 
     assertThat(world.value("SELECT last_value > 1 FROM public.writes")).isEqualTo("t");
-    assertThat(scheduled.wrong(schedule)).isEqualTo("0");
+    assertThat(scheduled.countMismatches(schedule)).isEqualTo("0");
     assertThat(count("task")).isEqualTo("1500");
     assertThat(world.value("SELECT made || ' ' || existing || ' ' || state FROM carillon.backfill"))
         .isEqualTo("1500 0 DONE");
@@ -228,7 +228,7 @@ class BackfillRaceTest {
       }
     }
 
-    assertThat(scheduled.wrong(schedule)).isEqualTo("0");
+    assertThat(scheduled.countMismatches(schedule)).isEqualTo("0");
     assertThat(count("task")).isEqualTo("4000");
     assertThat(count("schedule_fire")).isEqualTo("4000");
     assertThat(

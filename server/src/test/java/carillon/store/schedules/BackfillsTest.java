@@ -10,7 +10,7 @@ import carillon.store.schedules.Backfills.Request;
 import carillon.store.schedules.Backfills.Result;
 import carillon.store.tasks.TaskFilter;
 import carillon.store.tasks.TaskView;
-import carillon.testkit.Scheduled;
+import carillon.testkit.ScheduleRows;
 import carillon.testkit.World;
 import java.time.Duration;
 import java.time.Instant;
@@ -31,12 +31,12 @@ class BackfillsTest {
       new Request(TEN, TEN.plusSeconds(600), OverlapRule.QUEUE, false);
 
   private World world;
-  private Scheduled scheduled;
+  private ScheduleRows scheduled;
 
   @BeforeEach
   void open() {
     world = World.create();
-    scheduled = new Scheduled(world);
+    scheduled = new ScheduleRows(world);
   }
 
   @AfterEach
@@ -124,8 +124,8 @@ class BackfillsTest {
   @Test
   void a_time_with_a_task_keeps_it_and_a_skipped_time_gets_one() {
     long id = scheduled.every("s", 300);
-    scheduled.made(id, "2025-10-01T10:00:00Z", "UTC");
-    scheduled.skipped(id, "2025-10-01T10:05:00Z", "OVERLAP");
+    scheduled.recordTask(id, "2025-10-01T10:00:00Z", "UTC");
+    scheduled.recordSkip(id, "2025-10-01T10:05:00Z", "OVERLAP");
     world.sql("UPDATE carillon.schedule_fire SET recorded_at = '2025-10-01'");
     world.sql("UPDATE carillon.schedule SET skipped_overlap = 5, skipped_paused = 5");
 
@@ -148,7 +148,7 @@ class BackfillsTest {
   @Test
   void a_time_with_a_task_is_recognized_after_a_change_of_time_zone() {
     long id = scheduled.cron("s", "0 * * * *", "UTC");
-    scheduled.made(id, "2025-10-01T10:00:00Z", "Europe/Berlin"); // its previous zone
+    scheduled.recordTask(id, "2025-10-01T10:00:00Z", "Europe/Berlin"); // its previous zone
 
     assertThat(run(started("s", TEN_MINUTES)).existing()).isEqualTo(1);
     assertThat(scheduled.fires(id)).isEqualTo("10:00:00 SCHEDULED task");
@@ -187,7 +187,7 @@ class BackfillsTest {
     world.sql("UPDATE carillon.schedule SET created_at = now() - interval '100 d'");
     Instant now = world.clock.instant();
     Instant old = now.minus(Duration.ofDays(60)).truncatedTo(ChronoUnit.DAYS);
-    scheduled.made(id, old.toString(), "UTC");
+    scheduled.recordTask(id, old.toString(), "UTC");
     Request request = new Request(old, old.plusSeconds(60), OverlapRule.QUEUE, false);
     world.sql("UPDATE carillon.schedule_fire SET recorded_at = at, outcome = 'COMPLETED'");
     assertThat(world.store.fireRetention().forgetOld(Duration.ofDays(30), 10)).isEqualTo(1);
@@ -218,7 +218,7 @@ class BackfillsTest {
     Backfill done = run(backfill);
 
     assertThat(done.made()).isEqualTo(2_500);
-    assertThat(scheduled.wrong(id)).isEqualTo("0");
+    assertThat(scheduled.countMismatches(id)).isEqualTo("0");
     assertThat(
             world.value(
                 """
@@ -315,7 +315,7 @@ class BackfillsTest {
   @Test
   void a_dry_run_counts_and_starts_nothing() {
     long id = scheduled.every("s", 300);
-    scheduled.made(id, "2025-10-01T10:05:00Z", "UTC");
+    scheduled.recordTask(id, "2025-10-01T10:05:00Z", "UTC");
 
     Result counted = world.store.backfills().dryRun(range("s", TEN_MINUTES));
 
@@ -327,9 +327,9 @@ class BackfillsTest {
   @Test
   void a_dry_run_reads_in_batches() {
     long id = scheduled.every("s", 1);
-    scheduled.made(id, "2025-10-01T10:00:00Z", "UTC");
-    scheduled.made(id, "2025-10-01T10:20:00Z", "UTC");
-    scheduled.made(id, "2025-10-01T10:41:39Z", "UTC");
+    scheduled.recordTask(id, "2025-10-01T10:00:00Z", "UTC");
+    scheduled.recordTask(id, "2025-10-01T10:20:00Z", "UTC");
+    scheduled.recordTask(id, "2025-10-01T10:41:39Z", "UTC");
 
     var range = range("s", new Request(TEN, TEN.plusSeconds(2_499), OverlapRule.QUEUE, false));
 

@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import carillon.model.schedule.OverlapRule;
 import carillon.store.QueryPlans;
 import carillon.store.tasks.TaskFilter;
-import carillon.testkit.Scheduled;
+import carillon.testkit.ScheduleRows;
 import carillon.testkit.World;
 import java.time.Duration;
 import java.time.Instant;
@@ -34,9 +34,9 @@ class FirePlansTest {
   @BeforeAll
   static void fill() {
     world = World.create();
-    Scheduled scheduled = new Scheduled(world);
+    ScheduleRows scheduled = new ScheduleRows(world);
     schedule = scheduled.every("s", 1);
-    scheduled.skipped(schedule, "2025-01-01T00:00:00Z", "PAUSED");
+    scheduled.recordSkip(schedule, "2025-01-01T00:00:00Z", "PAUSED");
     world.sql("ALTER TABLE carillon.schedule_fire SET (autovacuum_enabled = false)");
     world.sql("ANALYZE carillon.schedule_fire, carillon.schedule, carillon.backfill");
     // Half belong to this schedule, half to a thousand deleted ones; all were recorded today.
@@ -95,7 +95,7 @@ class FirePlansTest {
   void page_reads_do_not_grow_with_the_number_of_fires() {
     Instant from = Instant.parse("2025-10-01T10:00:00Z");
     var request = new Backfills.Request(from, from.plusSeconds(999), OverlapRule.QUEUE, false);
-    new Scheduled(world).backfill("s", request);
+    new ScheduleRows(world).backfill("s", request);
     List<UUID> open = world.store.backfillSteps().open(1);
     open.forEach(world.store.backfillSteps()::take);
     TaskFilter filter = new TaskFilter(null, null, null, "s", null, null, null, Map.of());

@@ -2,7 +2,7 @@ package carillon.store.schedules;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import carillon.testkit.Scheduled;
+import carillon.testkit.ScheduleRows;
 import carillon.testkit.World;
 import java.time.Duration;
 import org.junit.jupiter.api.AfterEach;
@@ -14,13 +14,13 @@ class FireRetentionTest {
   private static final Duration RETENTION = Duration.ofDays(30);
 
   private World world;
-  private Scheduled scheduled;
+  private ScheduleRows scheduled;
   private long schedule;
 
   @BeforeEach
   void open() {
     world = World.create();
-    scheduled = new Scheduled(world);
+    scheduled = new ScheduleRows(world);
     schedule = scheduled.every("s", 60);
   }
 
@@ -41,10 +41,10 @@ class FireRetentionTest {
 
   @Test
   void settled_fires_are_deleted_by_age() {
-    scheduled.skipped(schedule, "2025-10-01T10:00:00Z", "OVERLAP");
-    scheduled.skipped(schedule, "2025-10-01T10:01:00Z", "PAUSED"); // recorded recently
-    scheduled.made(schedule, "2025-10-01T10:02:00Z", "UTC");
-    scheduled.made(schedule, "2025-10-01T10:03:00Z", "UTC"); // unsettled
+    scheduled.recordSkip(schedule, "2025-10-01T10:00:00Z", "OVERLAP");
+    scheduled.recordSkip(schedule, "2025-10-01T10:01:00Z", "PAUSED"); // recorded recently
+    scheduled.recordTask(schedule, "2025-10-01T10:02:00Z", "UTC");
+    scheduled.recordTask(schedule, "2025-10-01T10:03:00Z", "UTC"); // unsettled
     world.sql(
         "UPDATE carillon.schedule_fire SET outcome = 'COMPLETED' WHERE at ="
             + " '2025-10-01T10:02:00Z'");
@@ -59,7 +59,7 @@ class FireRetentionTest {
 
   @Test
   void old_fires_of_a_deleted_schedule_are_deleted_even_if_unsettled() {
-    scheduled.made(schedule, "2025-10-01T10:00:00Z", "UTC");
+    scheduled.recordTask(schedule, "2025-10-01T10:00:00Z", "UTC");
     setRecorded("31 days", "true");
     world.sql("DELETE FROM carillon.schedule");
 
@@ -72,7 +72,7 @@ class FireRetentionTest {
     long third = scheduled.every("third", 60);
     for (long each : new long[] {schedule, other, third}) {
       for (int minute = 10; minute < 15; minute++) {
-        scheduled.made(each, "2025-10-01T10:%d:00Z".formatted(minute), "UTC");
+        scheduled.recordTask(each, "2025-10-01T10:%d:00Z".formatted(minute), "UTC");
       }
     }
     world.sql("DELETE FROM carillon.schedule WHERE name <> 'other'");
@@ -103,7 +103,7 @@ class FireRetentionTest {
   @Test
   void the_number_of_deleted_fires_is_bounded() {
     for (int minute = 10; minute < 15; minute++) {
-      scheduled.skipped(schedule, "2025-10-01T10:%d:00Z".formatted(minute), "OVERLAP");
+      scheduled.recordSkip(schedule, "2025-10-01T10:%d:00Z".formatted(minute), "OVERLAP");
     }
     setRecorded("31 days", "true");
 

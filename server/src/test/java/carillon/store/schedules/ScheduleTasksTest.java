@@ -12,7 +12,7 @@ import carillon.model.task.TaskState;
 import carillon.store.db.Page;
 import carillon.store.tasks.TaskFilter;
 import carillon.store.tasks.TaskView;
-import carillon.testkit.Scheduled;
+import carillon.testkit.ScheduleRows;
 import carillon.testkit.World;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -31,13 +31,13 @@ class ScheduleTasksTest {
   private static final Instant TEN = Instant.parse("2025-10-01T10:00:00Z");
 
   private World world;
-  private Scheduled scheduled;
+  private ScheduleRows scheduled;
   private long schedule;
 
   @BeforeEach
   void open() {
     world = World.create();
-    scheduled = new Scheduled(world);
+    scheduled = new ScheduleRows(world);
     schedule = scheduled.every("s", 1);
   }
 
@@ -81,7 +81,7 @@ class ScheduleTasksTest {
   void pages_list_all_tasks_of_a_schedule_once_latest_nominal_time_first() {
     world.discard();
     for (int second = 0; second < 1_200; second++) {
-      scheduled.skipped(schedule, TEN.minusSeconds(1 + second).toString(), "PAUSED");
+      scheduled.recordSkip(schedule, TEN.minusSeconds(1 + second).toString(), "PAUSED");
     }
     backfill(25);
 

@@ -96,7 +96,7 @@ class ChangingTest {
     TaskId id = world.create(World.task("t", new Target.Discard(), nextMonth));
     world.db.inTransaction(tx -> world.tasks.runNow(tx, World.TENANT, id, "test", null));
 
-    try (World other = world.beside()) { // another process, which got no hint
+    try (World other = world.anotherProcess()) { // another process, which got no hint
       other.sweep();
 
       assertThat(other.agenda.takeDue(other.clock.instant(), _ -> true))
@@ -108,7 +108,7 @@ class ChangingTest {
   @Test
   void a_new_partition_far_ahead_is_swept_once_and_then_rarely() {
     Instant nextMonth = world.clock.instant().plusSeconds(30 * 86_400L);
-    try (World other = world.beside()) {
+    try (World other = world.anotherProcess()) {
       other.sweep(); // the first sweep reads all partitions
       TaskId first = world.create(World.task("t", new Target.Discard(), nextMonth));
       TaskId second = world.create(World.task("t", new Target.Discard(), nextMonth));

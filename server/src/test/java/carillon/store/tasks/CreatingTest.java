@@ -48,7 +48,7 @@ class CreatingTest {
   @BeforeAll
   static void open() {
     world = World.create();
-    other = world.beside();
+    other = world.anotherProcess();
   }
 
   @AfterAll

@@ -4,11 +4,11 @@ import carillon.model.TaskId;
 import carillon.store.schedules.Backfills;
 
 /** Inserts schedules and fires with SQL, and reads the fires of a schedule. */
-public final class Scheduled {
+public final class ScheduleRows {
 
   private final World world;
 
-  public Scheduled(World world) {
+  public ScheduleRows(World world) {
     this.world = world;
   }
 
@@ -53,7 +53,7 @@ public final class Scheduled {
   }
 
   /** Records that a nominal time was skipped. */
-  public void skipped(long schedule, String at, String reason) {
+  public void recordSkip(long schedule, String at, String reason) {
     world.sql(
         """
         INSERT INTO carillon.schedule_fire (schedule, at, local, shift, kind, skipped)
@@ -67,7 +67,7 @@ public final class Scheduled {
    *
    * @param zone time zone of the schedule, for the local time of the fire
    */
-  public TaskId made(long schedule, String at, String zone) {
+  public TaskId recordTask(long schedule, String at, String zone) {
     TaskId task = world.discard();
     world.sql(
         """
@@ -92,7 +92,7 @@ public final class Scheduled {
   }
 
   /** The number of nominal times that do not have exactly one task of their own. */
-  public String wrong(long schedule) {
+  public String countMismatches(long schedule) {
     return world.value(
         """
         SELECT count(*)
