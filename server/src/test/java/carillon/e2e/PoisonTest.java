@@ -55,7 +55,7 @@ class PoisonTest {
         for (String type : List.of("poison", "held", "steady")) {
           carillon.put("/v1/types/" + type, type(receiver.url("/" + type)));
         }
-        // These run on both nodes, so that some still run on the node that the poison task kills.
+        // Their deliveries block until the first kill, so that they are in flight when a node dies.
         carillon.post(
             "/v1/tasks/batch",
             Map.of("tasks", Collections.nCopies(BYSTANDERS, Map.of("type", "held"))));

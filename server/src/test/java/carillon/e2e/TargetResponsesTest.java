@@ -163,9 +163,9 @@ class TargetResponsesTest {
             "closed",
             "garbage",
             "999")) {
-      ids.put(path, create("answers", url(path)));
+      ids.put(path, create("responses", url(path)));
     }
-    ids.put("tls", create("answers", "https://127.0.0.1:" + plain.port() + "/"));
+    ids.put("tls", create("responses", "https://127.0.0.1:" + plain.port() + "/"));
 
     // Not sooner than the target's Retry-After.
     assertThat(assertRetried(ids, "seven", "status", 503))
