@@ -23,9 +23,9 @@ import org.junit.jupiter.api.extension.RegisterExtension;
  * Measures the start delay: the time from a task's due time to its arrival at the target. The
  * assertions are loose because the machine may be busy: no task is early, and p99 is below 250 ms.
  */
-class LatenessTest {
+class StartDelayTest {
 
-  private static final int TASKS = Integer.getInteger("carillon.e2e.lateness-tasks", 200);
+  private static final int TASKS = Integer.getInteger("carillon.e2e.start-delay-tasks", 200);
   private static final Duration INTERVAL = Duration.ofMillis(20);
   private static final Duration DELAY = Duration.ofSeconds(2);
 
