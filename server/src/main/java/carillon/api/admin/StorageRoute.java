@@ -68,7 +68,7 @@ public final class StorageRoute {
 
   private Storage storage() {
     if (!isFresh()) {
-      boolean _ = database.tryAlone(turn, this::refresh);
+      boolean _ = database.tryExclusively(turn, this::refresh);
     }
     return Optional.ofNullable(last).map(Result::storage).orElseThrow(DatabaseGate::overloaded);
   }

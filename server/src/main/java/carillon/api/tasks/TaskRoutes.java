@@ -84,7 +84,7 @@ public final class TaskRoutes {
         return created(
             task,
             TenantFull.pointingTo(
-                "/type", () -> database.together(() -> tasks.create(call.tenant(), task))));
+                "/type", () -> database.sharingCommit(() -> tasks.create(call.tenant(), task))));
       }
     }
     return idempotency.run(
