@@ -275,7 +275,7 @@ class SqlEnqueueTest {
         .tenants()
         .put(
             "default",
-            new Tenants.Settings(true, false, 1, new AlertSetting.AsInstallation(), null),
+            new Tenants.Settings(true, false, 1, new AlertSetting.Inherited(), null),
             "test");
 
     assertThat(user.enqueue("'known'")).isNotEmpty();

@@ -32,14 +32,14 @@ class SqlGrantsTest {
         .tenants()
         .put(
             "shop",
-            new Tenants.Settings(false, false, 1, new AlertSetting.AsInstallation(), null),
+            new Tenants.Settings(false, false, 1, new AlertSetting.Inherited(), null),
             "test");
     world
         .store
         .tenants()
         .put(
             "bank",
-            new Tenants.Settings(false, false, 1, new AlertSetting.AsInstallation(), null),
+            new Tenants.Settings(false, false, 1, new AlertSetting.Inherited(), null),
             "test");
     role = "Role \"" + UUID.randomUUID();
     world.sqlAsSuperuser("CREATE ROLE " + quoted(role) + " LOGIN");

@@ -152,7 +152,7 @@ final class CronPlanner {
     int left = MAX_FIRES;
     long payload = 0;
     for (DueSchedules.Locked each : due) {
-      if (left <= 0 || payload > Tasks.MOST_PAYLOAD) {
+      if (left <= 0 || payload > Tasks.MAX_PAYLOAD) {
         break; // the others stay due
       }
       DueSchedules.Planned one = decide(each, now, Math.min(left, MAX_FIRES_PER_SCHEDULE));

@@ -167,8 +167,8 @@ public final class BackfillSteps {
   }
 
   private static int maxTimes(StoredSchedule schedule) {
-    int payload = Math.max(1, Tasks.payload(schedule.schedule().task().payload()));
-    return Math.clamp(Tasks.MOST_PAYLOAD / payload, 1, BATCH);
+    int payload = Math.max(1, Tasks.payloadLength(schedule.schedule().task().payload()));
+    return Math.clamp(Tasks.MAX_PAYLOAD / payload, 1, BATCH);
   }
 
   private static void stop(Tx tx, Row row) {

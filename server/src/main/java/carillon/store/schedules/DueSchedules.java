@@ -181,7 +181,7 @@ public final class DueSchedules {
     long payload = 0;
     for (int i = 0; i < due.size(); i++) {
       payload += due.get(i).payload();
-      if (i > 0 && payload > Tasks.MOST_PAYLOAD) {
+      if (i > 0 && payload > Tasks.MAX_PAYLOAD) {
         return due.subList(0, i);
       }
     }

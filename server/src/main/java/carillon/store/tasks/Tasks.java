@@ -40,7 +40,7 @@ public final class Tasks {
   private static final int INSERT_BATCH = 2_000;
 
   /** Approximate payload per transaction when Carillon itself creates many tasks. */
-  public static final int MOST_PAYLOAD = 16 << 20;
+  public static final int MAX_PAYLOAD = 16 << 20;
 
   /** Approximate payload per statement, which is held in memory several times. */
   private static final int STATEMENT_PAYLOAD = 4 << 20;
@@ -126,7 +126,7 @@ public final class Tasks {
     if (existing.isPresent()) {
       return new CreateResult.Existing(existing.get());
     }
-    insert(tx, List.of(row));
+    insertRows(tx, List.of(row));
     return new CreateResult.Created(view(row));
   }
 
@@ -162,16 +162,16 @@ public final class Tasks {
     int[] lanes = lanes(tenant, tasks);
     PackedRows rows = new PackedRows(tenant, tasks, lanes, now(), bursts);
     rows.days().forEach(partitions::ensure);
-    insert(tx, rows);
+    insertPacked(tx, rows);
     return new BatchResult.Created(rows.ids());
   }
 
   private int[] lanes(TenantId tenant, PackedTasks tasks) {
     BatchLanes wanted = catalog.lanesFor(tenant, tasks.size());
     PackedTasks.Cursor task = tasks.cursor();
-    boolean isForAll = false; // whether the lane is the only slice
+    boolean isOnlySlice = false;
     while (task.next()) {
-      if (isForAll && task.isSameLane()) {
+      if (isOnlySlice && task.isSameLane()) {
         wanted.wantSame(task.index());
       } else {
         TaskType type = catalog.type(tenant, task.type());
@@ -184,7 +184,7 @@ public final class Tasks {
             Math.floorMod(
                 hash == null ? ThreadLocalRandom.current().nextInt() : hash, type.slices()),
             task.route());
-        isForAll = type.slices() == 1;
+        isOnlySlice = type.slices() == 1;
       }
     }
     wanted.create(true);
@@ -193,12 +193,12 @@ public final class Tasks {
     return lanes;
   }
 
-  private void insert(Tx tx, PackedRows rows) {
+  private void insertPacked(Tx tx, PackedRows rows) {
     rows.byPartition()
         .forEach(
             (partition, indexes) -> {
               if (indexes.length < COPIED_FROM && rows.bytes(indexes) < COPIED_FROM_BYTES) {
-                insert(tx, partition, rows.copies(indexes));
+                insertPartition(tx, partition, rows.copies(indexes));
               } else {
                 for (int from = 0; from < indexes.length; from += COPY_BATCH) {
                   int to = Math.min(indexes.length, from + COPY_BATCH);
@@ -272,19 +272,19 @@ public final class Tasks {
     int from = 0;
     long payload = 0;
     for (int i = 0; i < rows.size(); i++) {
-      int size = payload(rows.get(i).spec().payload());
+      int size = payloadLength(rows.get(i).spec().payload());
       if (i > from && (i - from == INSERT_BATCH || payload + size > STATEMENT_PAYLOAD)) {
-        insert(tx, rows.subList(from, i));
+        insertRows(tx, rows.subList(from, i));
         from = i;
         payload = 0;
       }
       payload += size;
     }
-    insert(tx, rows.subList(from, rows.size()));
+    insertRows(tx, rows.subList(from, rows.size()));
   }
 
   /** The length of a payload in characters, which is known without encoding it. */
-  public static int payload(@Nullable String payload) {
+  public static int payloadLength(@Nullable String payload) {
     return payload == null ? 0 : payload.length();
   }
 
@@ -337,21 +337,21 @@ public final class Tasks {
     Instant dueAt = dueAt(task, now);
     DayRange days = DayRange.of(dueAt, now);
     partitions.ensure(days);
-    int place = bursts.next(dueAt);
-    TaskId id = TaskId.at(days.idTime(dueAt), place, ThreadLocalRandom.current());
-    return row(lane, id, task, dueAt, place, now);
+    int offset = bursts.next(dueAt);
+    TaskId id = TaskId.at(days.idTime(dueAt), offset, ThreadLocalRandom.current());
+    return row(lane, id, task, dueAt, offset, now);
   }
 
   /**
-   * @param place microseconds by which it becomes ready after it is due, which spreads a burst
+   * @param offset microseconds by which it becomes ready after it is due, which spreads a burst
    */
   private static TaskRow row(
-      Lane lane, TaskId id, NewTask task, Instant dueAt, int place, Instant now) {
+      Lane lane, TaskId id, NewTask task, Instant dueAt, int offset, Instant now) {
     return new TaskRow(
         id,
         lane,
         task.spec(),
-        dueAt.plus(place, ChronoUnit.MICROS),
+        dueAt.plus(offset, ChronoUnit.MICROS),
         dueAt,
         now,
         expiresAt(task, dueAt),
@@ -390,14 +390,14 @@ public final class Tasks {
           .formatted(COLUMNS.names(), COLUMNS.arrays());
 
   /** Runs one statement per partition, and adds the tasks to the agenda once committed. */
-  private void insert(Tx tx, List<TaskRow> rows) {
+  private void insertRows(Tx tx, List<TaskRow> rows) {
     Map<Partition, List<TaskRow>> byPartition = new TreeMap<>();
     rows.forEach(
         row -> byPartition.computeIfAbsent(row.id().partition(), _ -> new ArrayList<>()).add(row));
     byPartition.forEach(
         (partition, some) -> {
           if (some.size() < COPIED_FROM) {
-            insert(tx, partition, some);
+            insertPartition(tx, partition, some);
           } else {
             copy(tx, partition, some);
           }
@@ -411,7 +411,8 @@ public final class Tasks {
     tx.created(rows);
   }
 
-  private static void insert(Tx tx, Partition partition, List<? extends InsertedTask> rows) {
+  private static void insertPartition(
+      Tx tx, Partition partition, List<? extends InsertedTask> rows) {
     List<Object> values = new ArrayList<>();
     values.add(partition);
     values.add(Column.ints(rows, row -> row.tenant().value()));
@@ -480,9 +481,9 @@ public final class Tasks {
       RETURNING task
       """;
 
-  private static final String HAND_KEY_ON =
+  private static final String TRANSFER_KEY =
       """
-      /* Tasks.handKeyOn */
+      /* Tasks.transferKey */
       UPDATE carillon.unique_task
       SET task = ?
       WHERE tenant = ?
@@ -518,7 +519,7 @@ public final class Tasks {
     Optional<TaskView> existing =
         recent.isPresent() ? recent : reader.liveByKey(tx, tenant, type, key);
     if (existing.isEmpty() && !holder.equals(row.id())) {
-      tx.update(HAND_KEY_ON, row.id(), tenant, type, key);
+      tx.update(TRANSFER_KEY, row.id(), tenant, type, key);
     }
     return existing;
   }
@@ -564,11 +565,11 @@ public final class Tasks {
   }
 
   /** Tasks per bulk change, which is one transaction: more would hold its locks for too long. */
-  public static final int MOST_AT_ONCE = 50_000;
+  public static final int MAX_AT_ONCE = 50_000;
 
   /**
    * Cancels waiting tasks that match, and requests cancellation of running ones; at most about
-   * {@link #MOST_AT_ONCE} per call.
+   * {@link #MAX_AT_ONCE} per call.
    *
    * @param from where the previous call ended
    */
@@ -595,7 +596,7 @@ public final class Tasks {
   }
 
   /**
-   * Makes matching tasks that wait for their due time due now; at most about {@link #MOST_AT_ONCE}
+   * Makes matching tasks that wait for their due time due now; at most about {@link #MAX_AT_ONCE}
    * per call.
    *
    * @param from where the previous call ended

@@ -256,7 +256,7 @@ class AlertsTest {
             .tenants()
             .put(
                 "quiet",
-                new Tenants.Settings(true, false, 1, new AlertSetting.AsInstallation(), null),
+                new Tenants.Settings(true, false, 1, new AlertSetting.Inherited(), null),
                 "test")
             .id();
     world

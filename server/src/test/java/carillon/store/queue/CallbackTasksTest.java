@@ -377,7 +377,7 @@ class CallbackTasksTest {
             .tenants()
             .put(
                 "strict",
-                new Tenants.Settings(true, false, 1, new AlertSetting.AsInstallation(), null),
+                new Tenants.Settings(true, false, 1, new AlertSetting.Inherited(), null),
                 "test");
     configure(strict.id(), "t", BOTH);
     world.tasks.create(strict.id(), task(new Target.Discard()).build());

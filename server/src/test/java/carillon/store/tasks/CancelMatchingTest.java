@@ -108,7 +108,7 @@ class CancelMatchingTest {
             .tenants()
             .put(
                 "other",
-                new Tenants.Settings(false, false, 1, new AlertSetting.AsInstallation(), null),
+                new Tenants.Settings(false, false, 1, new AlertSetting.Inherited(), null),
                 "test");
     TaskFilter filter = new TaskFilter("a", null, "k", null, null, null, null, Map.of());
 

@@ -278,7 +278,7 @@ class CreatingTest {
             .tenants()
             .put(
                 "strict",
-                new Tenants.Settings(true, false, 1, new AlertSetting.AsInstallation(), null),
+                new Tenants.Settings(true, false, 1, new AlertSetting.Inherited(), null),
                 "test");
 
     assertThat(world.tasks.create(strict.id(), World.task("nobody-knows", null)))
@@ -315,7 +315,7 @@ class CreatingTest {
             .tenants()
             .put(
                 "stranger",
-                new Tenants.Settings(false, false, 1, new AlertSetting.AsInstallation(), null),
+                new Tenants.Settings(false, false, 1, new AlertSetting.Inherited(), null),
                 "test");
     TaskId id = world.create(World.task("mine", new Target.Pull()));
 
@@ -364,7 +364,7 @@ class CreatingTest {
         .tenants()
         .put(
             "elsewhere",
-            new Tenants.Settings(false, false, 1, new AlertSetting.AsInstallation(), null),
+            new Tenants.Settings(false, false, 1, new AlertSetting.Inherited(), null),
             "test");
 
     TaskId id = world.create(World.task("a-new-lane", new Target.Pull()));

@@ -142,7 +142,7 @@ class RunMatchingTest {
             .tenants()
             .put(
                 "other",
-                new Tenants.Settings(false, false, 1, new AlertSetting.AsInstallation(), null),
+                new Tenants.Settings(false, false, 1, new AlertSetting.Inherited(), null),
                 "test");
 
     assertThat(run(other.id(), filter("a", null, Map.of()))).isZero();
@@ -231,7 +231,7 @@ class RunMatchingTest {
       all += result.tasks();
       from = result.next();
       assertThat(calls++).as("calls, the last from %s", from).isLessThan(200);
-    } while (result.isMore());
+    } while (result.hasMore());
     return all;
   }
 
@@ -251,7 +251,7 @@ class RunMatchingTest {
     assertThat(runnable(filter(null, null, Map.of("colour", "red"))).isAtLeast()).isTrue();
     TaskFilter text = new TaskFilter("a", null, null, null, null, null, "boom", Map.of());
     assertThat(runnable(text)).as("which looks at fewer").isEqualTo(new Tasks.Count(20_000, true));
-    assertThat(run(filter("a", null, Map.of()))).isEqualTo(Tasks.MOST_AT_ONCE);
+    assertThat(run(filter("a", null, Map.of()))).isEqualTo(Tasks.MAX_AT_ONCE);
     assertThat(runnable(filter("a", null, Map.of()))).isEqualTo(new Tasks.Count(50_001, false));
   }
 }
