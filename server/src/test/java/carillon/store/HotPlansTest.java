@@ -158,7 +158,7 @@ class HotPlansTest {
       world
           .store
           .outcomes()
-          .finish(
+          .finishAttempts(
               claimed.stream()
                   .map(t -> new Attempted(t, new Outcome.Completed(null, output.apply(t))))
                   .toList(),

@@ -209,7 +209,8 @@ class LockOrderTest {
     return world
         .store
         .outcomes()
-        .finish(tx, List.of(new Attempted(task, outcome)), Set.of(task.lease().claim()), "node");
+        .finishAttempts(
+            tx, List.of(new Attempted(task, outcome)), Set.of(task.lease().claim()), "node");
   }
 
   private Object report(Tx tx, WorkReport.Kind kind, ClaimedTask... tasks) {

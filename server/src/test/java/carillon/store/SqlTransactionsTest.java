@@ -69,7 +69,8 @@ class SqlTransactionsTest {
     world
         .store
         .outcomes()
-        .finish(List.of(new Attempted(task, new Outcome.Completed(null, null))), Set.of(), "node");
+        .finishAttempts(
+            List.of(new Attempted(task, new Outcome.Completed(null, null))), Set.of(), "node");
   }
 
   @Test

@@ -129,12 +129,12 @@ public final class PullQueue {
       }
       return claimed;
     } catch (RuntimeException e) {
-      tried.forEach(this::note); // so that the next claim finds them
+      tried.forEach(this::putBack); // so that the next claim finds them
       throw e;
     }
   }
 
-  private void note(Agenda.Entry entry) {
+  private void putBack(Agenda.Entry entry) {
     agenda.found(entry.partition(), entry.lane(), entry.from());
   }
 
@@ -220,7 +220,7 @@ public final class PullQueue {
             (partition, some) ->
                 accepted.putAll(current(tx, tenant, partition, some, types, ends)));
     // The tasks of all partitions before any claim: see the lock order in Outcomes.
-    accepted.keySet().retainAll(outcomes.finish(tx, ends, who).states().keySet());
+    accepted.keySet().retainAll(outcomes.finishReported(tx, ends, who).states().keySet());
     retireOver(tx, accepted.values());
     List<Boolean> results = new ArrayList<>();
     for (WorkReport report : reports) {

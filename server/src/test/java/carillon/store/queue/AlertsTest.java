@@ -94,7 +94,7 @@ class AlertsTest {
       world
           .store
           .outcomes()
-          .finish(List.of(dead(claimed.get(i), error.apply(i))), Set.of(), "node");
+          .finishAttempts(List.of(dead(claimed.get(i), error.apply(i))), Set.of(), "node");
     }
   }
 
@@ -128,7 +128,8 @@ class AlertsTest {
             claimed.subList(from, from + 100).stream()
                 .map(task -> dead(task, "no order " + task.id()))
                 .toList();
-        deaths.add(threads.submit(() -> node.store.outcomes().finish(some, Set.of(), "node")));
+        deaths.add(
+            threads.submit(() -> node.store.outcomes().finishAttempts(some, Set.of(), "node")));
       }
       for (Future<?> death : deaths) {
         death.get();
@@ -237,14 +238,14 @@ class AlertsTest {
             () ->
                 world.db.inTransaction(
                     tx -> {
-                      world.store.outcomes().finish(tx, ends, "node");
+                      world.store.outcomes().finishReported(tx, ends, "node");
                       throw new IllegalStateException("on the last line");
                     }))
         .hasMessage("on the last line");
 
     assertThat(alerts()).isEmpty();
     assertThat(world.counters.alerts()).isZero();
-    world.db.inTransaction(tx -> world.store.outcomes().finish(tx, ends, "node"));
+    world.db.inTransaction(tx -> world.store.outcomes().finishReported(tx, ends, "node"));
     assertThat(alerts()).hasSize(1);
   }
 

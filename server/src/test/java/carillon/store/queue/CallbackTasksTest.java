@@ -85,7 +85,8 @@ class CallbackTasksTest {
     world
         .store
         .outcomes()
-        .finish(List.of(new Attempted(task, outcome)), Set.of(task.lease().claim()), "node");
+        .finishAttempts(
+            List.of(new Attempted(task, outcome)), Set.of(task.lease().claim()), "node");
   }
 
   private void configure(TenantId tenant, String type, Callbacks callbacks) {
@@ -313,7 +314,7 @@ class CallbackTasksTest {
                       world
                           .store
                           .outcomes()
-                          .finish(
+                          .finishReported(
                               tx, List.of(ClaimEnding.of(new Attempted(held, COMPLETED))), "node");
                       throw new IllegalStateException("on the last line");
                     }))
@@ -416,7 +417,7 @@ class CallbackTasksTest {
       }
     }
 
-    world.store.outcomes().finish(attempted, claims, "node");
+    world.store.outcomes().finishAttempts(attempted, claims, "node");
 
     assertThat(count(IS_CALLBACK + " AND t.payload LIKE '%task.completed%'")).isEqualTo(750);
     assertThat(count(IS_CALLBACK + " AND t.payload LIKE '%task.dead%'")).isEqualTo(750);
