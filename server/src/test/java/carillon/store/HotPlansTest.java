@@ -133,8 +133,8 @@ class HotPlansTest {
             "Completions.complete",
             "Outcomes.finish",
             "Tasks.insert",
-            "Claims.held",
-            "Claims.stillRunning");
+            "HeldClaims.held",
+            "HeldClaims.stillRunning");
   }
 
   @Test

@@ -15,7 +15,7 @@ import carillon.model.task.Outcome;
 import carillon.model.task.Route;
 import carillon.model.task.TaskState;
 import carillon.store.db.Tx;
-import carillon.store.queue.Claims;
+import carillon.store.queue.HeldClaims;
 import carillon.store.queue.PullQueue;
 import carillon.store.queue.WorkQueue;
 import carillon.store.queue.WorkReport;
@@ -100,7 +100,7 @@ class LockOrderTest {
     if (!holder.isNode()) {
       lapse(task.lease().claim());
     }
-    var silent = new Claims.Lost(task.lease().claim(), null, task.id().partition());
+    var silent = new HeldClaims.Lost(task.lease().claim(), null, task.id().partition());
 
     overlap(tx -> act(tx, holder, task), tx -> reap(tx, silent, retry()));
 
@@ -116,7 +116,7 @@ class LockOrderTest {
     ClaimedTask today = claimed(Duration.ZERO);
     ClaimedTask tomorrow = claimed(Duration.ofDays(1));
     lapse(tomorrow.lease().claim());
-    var silent = new Claims.Lost(tomorrow.lease().claim(), null, tomorrow.id().partition());
+    var silent = new HeldClaims.Lost(tomorrow.lease().claim(), null, tomorrow.id().partition());
 
     overlap(
         tx -> report(tx, WorkReport.Kind.DEAD, today, tomorrow),
@@ -154,7 +154,7 @@ class LockOrderTest {
                     .equals("2"));
     Lease lease = world.claim("node", 2).getFirst().lease();
     world.sql("UPDATE carillon.node SET lease_until = now() - interval '1 s'");
-    var silent = new Claims.Lost(lease.claim(), "node", first.partition());
+    var silent = new HeldClaims.Lost(lease.claim(), "node", first.partition());
     world.sql("BEGIN; SELECT FROM carillon.task WHERE id = '%s' FOR UPDATE".formatted(first));
 
     world.db.tryTransaction(tx -> reap(tx, silent, retry()));
@@ -233,7 +233,7 @@ class LockOrderTest {
         .renew(tx, World.TENANT, renewals, _ -> true, Duration.ofSeconds(30));
   }
 
-  private Object reap(Tx tx, Claims.Lost silent, Outcome outcome) {
+  private Object reap(Tx tx, HeldClaims.Lost silent, Outcome outcome) {
     return world.store.claims().reap(tx, silent, (_, _) -> outcome);
   }
 

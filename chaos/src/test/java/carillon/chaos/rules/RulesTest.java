@@ -123,12 +123,12 @@ class RulesTest {
 
   @ParameterizedTest
   @CsvSource({
-    "Outcomes.finish, Claims.retireOver", // the reaper has the claim, a report its tasks
+    "Outcomes.finish, HeldClaims.retireOver", // the reaper has the claim, a report its tasks
     "Outcomes.finish, Outcomes.retire",
-    "Claims.held, Claims.retireOver",
-    "LeaseRenewals.renew, Claims.lock",
+    "HeldClaims.held, HeldClaims.retireOver",
+    "LeaseRenewals.renew, HeldClaims.lock",
     "Outcomes.finish, LeaseRenewals.checkSooner",
-    "Claims.stillLapsed, WorkQueue.claimDue"
+    "HeldClaims.stillLapsed, WorkQueue.claimDue"
   })
   void the_reaper_and_a_holder_never_wait_for_each_other(String one, String other) {
     deadlock(one, other);
@@ -142,7 +142,7 @@ class RulesTest {
 
   @Test
   void a_deadlock_of_three_is_seen_too() {
-    deadlock("Outcomes.finish", "TaskCancels.cancel", "Claims.retireOver");
+    deadlock("Outcomes.finish", "TaskCancels.cancel", "HeldClaims.retireOver");
 
     assertThat(broken(Rule.R24)).hasSize(1);
   }
@@ -151,7 +151,7 @@ class RulesTest {
   @CsvSource({
     "Outcomes.finish, Completions.complete", // two batches that want the same tasks in turns
     "WorkQueue.claimDue, WorkQueue.claimDue",
-    "Faults.lockTable, Claims.retireOver" // the harness locks in any order
+    "Faults.lockTable, HeldClaims.retireOver" // the harness locks in any order
   })
   void a_deadlock_of_others_is_not_for_this_rule(String one, String other) {
     deadlock(one, other);

@@ -38,7 +38,8 @@ import org.jspecify.annotations.Nullable;
  * <p><b>Lock order.</b> To avoid deadlocks, every transaction takes its locks in this order: the
  * row of the node; tasks, partition by partition; concurrency keys; dead letters and their groups;
  * the catalog; rows of claims, by partition and id. Only the reaper locks a node's row, and it
- * never waits for a task ({@link Claims#reap}). {@code LockOrderTest} runs every pair concurrently.
+ * never waits for a task ({@link HeldClaims#reap}). {@code LockOrderTest} runs every pair
+ * concurrently.
  */
 public final class Outcomes {
 

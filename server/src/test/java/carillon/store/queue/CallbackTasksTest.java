@@ -444,7 +444,7 @@ class CallbackTasksTest {
         tx -> world.tasks.createAll(tx, World.TENANT, Collections.nCopies(200, task)));
     List<ClaimedTask> held = claimForWorker(200);
     lapse();
-    List<Claims.Lost> silent = world.store.claims().lapsed(1_000);
+    List<HeldClaims.Lost> silent = world.store.claims().lapsed(1_000);
 
     try (ExecutorService threads = Executors.newFixedThreadPool(6)) {
       List<Future<?>> ends = new ArrayList<>();
