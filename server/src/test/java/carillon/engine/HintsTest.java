@@ -211,7 +211,7 @@ class HintsTest {
         "UPDATE carillon.task SET state = 'PENDING', ready_at = now() WHERE partition = '%s'"
             .formatted(old.day()));
 
-    creator.world.agenda.note(old, lane, here.clock.instant());
+    creator.world.agenda.onReady(old, lane, here.clock.instant());
     creator.world.sweep();
     owner.world.memory.sweep().sweepWithoutHints();
     owner.world.sweep();

@@ -247,14 +247,14 @@ public final class Outcomes {
     counters.addEnd(
         done.end(), done.failure() == null ? null : FailureKind.valueOf(done.failure()));
     if (done.readyAt() != null) {
-      agenda.note(done.partition(), done.lane(), done.readyAt());
+      agenda.onReady(done.partition(), done.lane(), done.readyAt());
     }
     if (done.keyed()) {
       Lane lane = catalog.lane(done.lane());
       // Tasks that wait for this key were skipped, so the lane is read again from its head.
       catalog
           .lanes(lane.tenant(), lane.type())
-          .forEach(each -> agenda.note(done.partition(), each.id(), Instant.EPOCH));
+          .forEach(each -> agenda.onReady(done.partition(), each.id(), Instant.EPOCH));
     }
   }
 

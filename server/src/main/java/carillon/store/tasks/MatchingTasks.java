@@ -364,7 +364,7 @@ final class MatchingTasks {
         .map(Run::first)
         .min(Instant::compareTo)
         .ifPresent(first -> Partitions.openEarlier(tx, partition, first));
-    tx.afterCommit(() -> runs.forEach(run -> due.note(partition, run.lane(), run.first())));
+    tx.afterCommit(() -> runs.forEach(run -> due.onReady(partition, run.lane(), run.first())));
     return runs.stream().mapToInt(Run::tasks).sum();
   }
 

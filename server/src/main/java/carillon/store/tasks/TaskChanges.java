@@ -168,7 +168,7 @@ final class TaskChanges {
     Instant readyAt = task.readyAt();
     if (readyAt != null) {
       Partitions.openEarlier(tx, id.partition(), readyAt);
-      tx.afterCommit(() -> due.note(id.partition(), task.lane().id(), readyAt));
+      tx.afterCommit(() -> due.onReady(id.partition(), task.lane().id(), readyAt));
     }
     return new ChangeResult.Changed(task);
   }

@@ -57,7 +57,7 @@ public final class Tasks {
   /** The maximum number of rows per COPY, so that it ends before statement_timeout. */
   private static final int COPY_BATCH = 10_000;
 
-  private static final Duration NOTED_AHEAD = Duration.ofMinutes(1);
+  private static final Duration ANNOUNCED_AHEAD = Duration.ofMinutes(1);
 
   private final Catalog catalog;
   private final Partitions partitions;
@@ -211,7 +211,8 @@ public final class Tasks {
           counters.addCreated(rows.ids().size());
           rows.earliest()
               .forEach(
-                  (partition, lanes) -> lanes.forEach((lane, at) -> note(partition, lane, at)));
+                  (partition, lanes) ->
+                      lanes.forEach((lane, at) -> announceIfSoon(partition, lane, at)));
         });
     tx.created(rows.created());
   }
@@ -406,7 +407,8 @@ public final class Tasks {
         () -> {
           counters.addCreated(rows.size());
           byPartition.forEach(
-              (partition, some) -> earliest(some).forEach((lane, at) -> note(partition, lane, at)));
+              (partition, some) ->
+                  earliest(some).forEach((lane, at) -> announceIfSoon(partition, lane, at)));
         });
     tx.created(rows);
   }
@@ -458,9 +460,9 @@ public final class Tasks {
   }
 
   /** The sweep finds tasks that are due more than a minute later. */
-  private void note(Partition partition, int lane, Instant readyAt) {
-    if (readyAt.isBefore(clock.instant().plus(NOTED_AHEAD))) {
-      due.note(partition, lane, readyAt);
+  private void announceIfSoon(Partition partition, int lane, Instant readyAt) {
+    if (readyAt.isBefore(clock.instant().plus(ANNOUNCED_AHEAD))) {
+      due.onReady(partition, lane, readyAt);
     }
   }
 
