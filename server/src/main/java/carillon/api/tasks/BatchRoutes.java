@@ -149,7 +149,7 @@ public final class BatchRoutes {
         fields.wrong("unique", ErrorCode.INVALID_VALUE, "is not allowed in a batch");
       }
       if (count % TASKS_AT_ONCE == 0) {
-        body.share().mustHold(TASKS_AT_ONCE * BYTES_PER_TASK);
+        body.share().reserveMemory(TASKS_AT_ONCE * BYTES_PER_TASK);
       }
       count++;
       if (errors.isEmpty()) {

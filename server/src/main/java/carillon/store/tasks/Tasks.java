@@ -140,7 +140,7 @@ public final class Tasks {
 
   /** Creates all tasks or none, as {@link #createAll(Tx, TenantId, PackedTasks)} does. */
   public BatchResult createAll(Tx tx, TenantId tenant, List<NewTask> tasks) {
-    try (PackedTasks packed = new PackedTasks(SpillBuffer.Room.unbounded())) {
+    try (PackedTasks packed = new PackedTasks(SpillBuffer.Budget.unbounded())) {
       tasks.forEach(packed::add);
       return createAll(tx, tenant, packed);
     }
