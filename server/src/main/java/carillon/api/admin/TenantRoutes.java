@@ -99,7 +99,7 @@ public final class TenantRoutes {
             publish,
             limits);
     Tenant tenant =
-        TargetFields.keeping(
+        TargetFields.reportingUnknownSecrets(
             () -> database.use(() -> tenants.put(name, settings, call.caller().who())));
     return Answer.json(200, json(tenant));
   }

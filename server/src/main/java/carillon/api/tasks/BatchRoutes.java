@@ -69,7 +69,7 @@ public final class BatchRoutes {
             batch.requireValid(); // only now: a repeat gets the stored response in any case
             schemaErrors.throwIfAny();
             return created(
-                TenantFull.pointingTo(
+                TenantFull.reportedAt(
                     i -> "/tasks/" + i + "/type",
                     () -> tasks.createAll(tx, call.tenant(), batch.tasks)),
                 isRepeatable);
