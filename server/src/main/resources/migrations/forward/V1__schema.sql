@@ -546,7 +546,7 @@ CREATE TABLE carillon.dead_letter (
 
 CREATE INDEX dead_letter_age ON carillon.dead_letter (tenant, died_at, task);
 CREATE INDEX dead_letter_type ON carillon.dead_letter (tenant, type, died_at, task);
-CREATE INDEX dead_letter_kind ON carillon.dead_letter (tenant, type, fingerprint, died_at, task);
+CREATE INDEX dead_letter_fingerprint ON carillon.dead_letter (tenant, type, fingerprint, died_at, task);
 CREATE INDEX dead_letter_key ON carillon.dead_letter (tenant, key, died_at, task) WHERE key IS NOT NULL;
 CREATE INDEX dead_letter_oldest ON carillon.dead_letter (kept_from);
 

@@ -110,7 +110,7 @@ class HotPlansTest {
   @CsvSource({
     "Activity, FORGET_MINUTES, activity_minutes, at <",
     "Activity, FORGET_HOURS, activity_hours, at <",
-    "Alerts, RAISE, dead_letter_kind, died_at >",
+    "Alerts, RAISE, dead_letter_fingerprint, died_at >",
     "Replies, FORGET, reply_age, created_at <",
     "UniqueTasks, FORGET, unique_task_age, held_until <"
   })
