@@ -40,7 +40,7 @@ public final class Backfiller {
   private boolean step(UUID id) {
     try {
       BackfillSteps.Step step = steps.take(id);
-      events.accept(new EngineEvent.Backfilled(step.made()));
+      events.accept(new EngineEvent.Backfilled(step.created()));
       return step.isOver();
     } catch (RuntimeException e) {
       if (e instanceof StoreException store && store.isStaleTerm()) {
