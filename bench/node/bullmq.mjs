@@ -47,7 +47,7 @@ const peer = {
   },
 
   /** Waiting and active jobs, and delayed ones that are due: their score is the due time times 4096. */
-  async left() {
+  async remaining() {
     const overdue = await redis.zcount(queue.toKey('delayed'), 0, Date.now() * 4096);
     return overdue + (await queue.getJobCountByTypes('wait', 'active'));
   },

@@ -70,11 +70,11 @@ await serve({
     return () => runner.stop();
   },
 
-  async left() {
+  async remaining() {
     const { rows } = await pool.query(
-      'select count(*)::int as left from graphile_worker._private_jobs where run_at <= now()',
+      'select count(*)::int as remaining from graphile_worker._private_jobs where run_at <= now()',
     );
-    return rows[0].left;
+    return rows[0].remaining;
   },
 
   async close() {

@@ -58,14 +58,14 @@ await serve({
     return () => boss.offWork(QUEUE);
   },
 
-  async left() {
+  async remaining() {
     const { rows } = await pool.query(
-      `select count(*)::int as left
+      `select count(*)::int as remaining
        from pgboss.job
        where name = $1 and state < 'completed' and start_after <= now()`,
       [QUEUE],
     );
-    return rows[0].left;
+    return rows[0].remaining;
   },
 
   async close() {

@@ -11,7 +11,7 @@
 //   add(job)              adds one job, a { data, due }
 //   addAll(jobs)          adds many in one call
 //   work(purpose)         starts a worker in this process, for "drain" or "onTime"; returns a function that stops it
-//   left()                returns how many jobs are due and unfinished
+//   remaining()           returns how many jobs are due and unfinished
 //   close()               called in every process at the end
 // and a handler that only calls ran(data).
 
@@ -132,7 +132,7 @@ function commandsOf(peer, workers) {
     work: ({ for: purpose }) => done(all('work', purpose)),
     stop: () => done(all('stop')),
     finished: async () => ({ finished: (await all('finished')).reduce((a, b) => a + b) }),
-    left: async () => ({ left: await peer.left() }),
+    remaining: async () => ({ remaining: await peer.remaining() }),
     enqueue: ({ callers, seconds }) => enqueue(peer, callers, seconds),
     async bulk({ tasks }) {
       const job = { data: payload, due: Date.now() + HOUR };

@@ -176,7 +176,7 @@ class ExamplesTest {
   private static TaskView ended(UUID id) {
     return await()
         .atMost(Duration.ofSeconds(30))
-        .until(() -> carillon.task(id).orElseThrow(), task -> task.status().isOver());
+        .until(() -> carillon.task(id).orElseThrow(), task -> task.status().isTerminal());
   }
 
   private static TaskStatus status(UUID id) {

@@ -1,10 +1,10 @@
 // Shows /openapi.json. All text is inserted as text, never as markup.
 
-const make = (tag, text, ...children) => {
-  const element = document.createElement(tag);
-  if (text) element.textContent = text;
-  element.append(...children);
-  return element;
+const element = (tag, text, ...children) => {
+  const created = document.createElement(tag);
+  if (text) created.textContent = text;
+  created.append(...children);
+  return created;
 };
 
 const resolve = (api, node) =>
@@ -15,10 +15,10 @@ const resolve = (api, node) =>
         .reduce((at, part) => at[part], api)
     : node;
 
-const table = (heads, rows) => {
-  const head = make('tr', '', ...heads.map((name) => make('th', name)));
-  const body = rows.map((row) => make('tr', '', ...row.map((cell) => make('td', cell))));
-  return make('table', '', make('thead', '', head), make('tbody', '', ...body));
+const table = (headings, rows) => {
+  const head = element('tr', '', ...headings.map((name) => element('th', name)));
+  const body = rows.map((row) => element('tr', '', ...row.map((cell) => element('td', cell))));
+  return element('table', '', element('thead', '', head), element('tbody', '', ...body));
 };
 
 const typeOf = (schema) => schema.$ref?.split('/').pop() ?? [schema.type ?? 'any'].flat().join(' or ');
@@ -29,9 +29,9 @@ const fieldsOf = (api, schema) => {
 };
 
 const operation = (api, path, method, spec) => {
-  const title = make('h3', '', make('span', method.toUpperCase()), path);
+  const title = element('h3', '', element('span', method.toUpperCase()), path);
   title.firstChild.className = 'method';
-  const section = make('section', '', title, make('p', spec.description ?? spec.summary));
+  const section = element('section', '', title, element('p', spec.description ?? spec.summary));
   const parameters = (spec.parameters ?? []).map((each) => resolve(api, each));
   if (parameters.length > 0) {
     section.append(
@@ -53,15 +53,15 @@ const operation = (api, path, method, spec) => {
 const show = (api) => {
   document.getElementById('about').textContent = api.info.description;
   const main = document.getElementById('docs');
-  main.replaceChildren(make('h2', 'Endpoints'));
+  main.replaceChildren(element('h2', 'Endpoints'));
   for (const [path, item] of Object.entries(api.paths)) {
     for (const [method, spec] of Object.entries(item)) {
       main.append(operation(api, path, method, spec));
     }
   }
-  main.append(make('h2', 'Errors'));
+  main.append(element('h2', 'Errors'));
   for (const error of api['x-error-codes']) {
-    const section = make('section', '', make('h3', `${error.status} ${error.code}`), make('p', error.meaning));
+    const section = element('section', '', element('h3', `${error.status} ${error.code}`), element('p', error.meaning));
     section.id = error.code;
     main.append(section);
   }

@@ -249,7 +249,7 @@ class RoomsTest {
         .containsExactlyInAnyOrder(
             MAIN.resolve("java/carillon/store/queue/Expiry.java"),
             MAIN.resolve("java/carillon/store/queue/WorkQueue.java"),
-            MAIN.resolve("java/carillon/store/queue/Claims.java"));
+            MAIN.resolve("java/carillon/store/queue/HeldClaims.java"));
   }
 
   @Test

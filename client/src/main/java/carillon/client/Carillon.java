@@ -182,9 +182,9 @@ public final class Carillon implements AutoCloseable {
 
   /** Cancels a task. No attempt starts afterwards, and the worker that holds it is notified. */
   public CancelResult cancel(UUID id) {
-    String once = UUID.randomUUID().toString();
+    String idempotencyKey = UUID.randomUUID().toString();
     try {
-      JsonNode task = retried(() -> post("/v1/tasks/" + id + "/cancel", null, once));
+      JsonNode task = retried(() -> post("/v1/tasks/" + id + "/cancel", null, idempotencyKey));
       return task.path("status").asString("").equals("CANCELLED")
           ? CancelResult.CANCELLED
           : CancelResult.REQUESTED;
@@ -202,8 +202,8 @@ public final class Carillon implements AutoCloseable {
    * asked to stop and not counted.
    */
   public int cancel(String type, String key) {
-    String once = UUID.randomUUID().toString();
-    return retried(() -> post("/v1/tasks/cancel", Map.of("type", type, "key", key), once))
+    String idempotencyKey = UUID.randomUUID().toString();
+    return retried(() -> post("/v1/tasks/cancel", Map.of("type", type, "key", key), idempotencyKey))
         .path("cancelled")
         .asInt();
   }
@@ -239,23 +239,23 @@ public final class Carillon implements AutoCloseable {
 
   /** Pauses a schedule. */
   public void pauseSchedule(String name) {
-    act(name, "pause");
+    postAction(name, "pause");
   }
 
   /** Resumes a schedule. */
   public void resumeSchedule(String name) {
-    act(name, "resume");
+    postAction(name, "resume");
   }
 
   /** Creates a task from a schedule now and returns its id. */
   public UUID triggerSchedule(String name) {
-    JsonNode answer = act(name, "trigger");
+    JsonNode answer = postAction(name, "trigger");
     return UUID.fromString(answer.path("id").asString());
   }
 
-  private JsonNode act(String schedule, String verb) {
-    String once = UUID.randomUUID().toString();
-    return retried(() -> post(path(schedule) + "/" + verb, null, once));
+  private JsonNode postAction(String schedule, String action) {
+    String idempotencyKey = UUID.randomUUID().toString();
+    return retried(() -> post(path(schedule) + "/" + action, null, idempotencyKey));
   }
 
   private static String path(String schedule) {

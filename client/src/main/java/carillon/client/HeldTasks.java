@@ -134,7 +134,7 @@ final class HeldTasks implements TaskSource.Sink, LeaseRenewer.Observer {
             LeaseRenewer.renewAt(settings.lease(), task.leaseUntil()));
     listener.claimed(task);
     synchronized (this) {
-      held.put(name(one), one);
+      held.put(keyOf(one), one);
       if (!isStopping) {
         waiting.add(one);
         startWaiting();
@@ -144,7 +144,7 @@ final class HeldTasks implements TaskSource.Sink, LeaseRenewer.Observer {
     settle(one, Report.released("the worker is stopping"), Duration.ZERO);
   }
 
-  private static List<Object> name(HeldTask one) {
+  private static List<Object> keyOf(HeldTask one) {
     UUID id = one.id();
     return List.of(id, one.fence());
   }
@@ -183,7 +183,7 @@ final class HeldTasks implements TaskSource.Sink, LeaseRenewer.Observer {
     try {
       report = Report.completed(carillon.mapper(), handler(one).handle(one));
     } catch (Throwable e) { // whatever user code throws fails only this attempt
-      report = thrown(one, e);
+      report = reportFor(one, e);
     } finally {
       one.end();
       isHandler.remove();
@@ -204,7 +204,7 @@ final class HeldTasks implements TaskSource.Sink, LeaseRenewer.Observer {
     return handler;
   }
 
-  private Report thrown(HeldTask one, Throwable what) {
+  private Report reportFor(HeldTask one, Throwable what) {
     boolean gaveUp = what instanceof InterruptedException || what instanceof CancellationException;
     if (gaveUp && (one.isCancelled() || isStopping())) {
       return Report.released(one.isCancelled() ? "cancelled" : "the worker is stopping");
@@ -226,14 +226,14 @@ final class HeldTasks implements TaskSource.Sink, LeaseRenewer.Observer {
     }
     listener.ended(one.task(), report.result(), took);
     if (one.task().token() == null) {
-      over(one, report.unreported());
+      finished(one, report.unreported());
     } else {
       reporter.add(one, report);
     }
   }
 
-  private void over(HeldTask one, TaskSource.Ending ending) {
-    held.remove(name(one), one);
+  private void finished(HeldTask one, TaskSource.Ending ending) {
+    held.remove(keyOf(one), one);
     synchronized (this) {
       notifyAll();
     }
@@ -258,7 +258,7 @@ final class HeldTasks implements TaskSource.Sink, LeaseRenewer.Observer {
     if (isFirst) {
       listener.ended(one.task(), WorkerListener.Result.STALE, Duration.ZERO);
       listener.stale(one.task());
-      over(one, TaskSource.Ending.STALE);
+      finished(one, TaskSource.Ending.STALE);
     }
   }
 

@@ -16,7 +16,7 @@ public enum TaskStatus {
   EXPIRED;
 
   /** Whether the task has finished; only a redrive changes it again. */
-  public boolean isOver() {
+  public boolean isTerminal() {
     return this != PENDING && this != RUNNING;
   }
 }

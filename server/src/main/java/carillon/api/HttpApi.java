@@ -5,7 +5,7 @@ import carillon.api.admin.ClusterRoutes;
 import carillon.api.admin.KeyRoutes;
 import carillon.api.admin.MeRoute;
 import carillon.api.admin.MetricsAccess;
-import carillon.api.admin.OperateRoutes;
+import carillon.api.admin.OperationsRoutes;
 import carillon.api.admin.StorageRoute;
 import carillon.api.admin.TenantRoutes;
 import carillon.api.connection.FramedHttp;
@@ -226,9 +226,9 @@ public final class HttpApi implements AutoCloseable {
     return new Endpoints(all, "not found: see /docs for all paths");
   }
 
-  private static OperateRoutes operate(
+  private static OperationsRoutes operate(
       ApiConfig config, Health health, PrometheusMeterRegistry metrics) {
-    return new OperateRoutes(health, metrics, MetricsAccess.onApiPort(config.metrics()));
+    return new OperationsRoutes(health, metrics, MetricsAccess.onApiPort(config.metrics()));
   }
 
   static WebServer server(ApiConfig config, FrontDoor door, SlowClients slowClients) {

@@ -1,7 +1,7 @@
 package carillon.api;
 
 import carillon.api.admin.MetricsAccess;
-import carillon.api.admin.OperateRoutes;
+import carillon.api.admin.OperationsRoutes;
 import carillon.api.connection.SlowClients;
 import carillon.api.http.ApiConfig;
 import carillon.api.http.Auth;
@@ -46,7 +46,7 @@ final class MetricsPort implements AutoCloseable {
             HttpApi.maxConnections(config),
             new CompositeMeterRegistry());
     List<Endpoint> endpoints =
-        new OperateRoutes(health, metrics, MetricsAccess.onOwnPort(config.metrics()))
+        new OperationsRoutes(health, metrics, MetricsAccess.onOwnPort(config.metrics()))
             .healthAndMetrics();
     FrontDoor door =
         new FrontDoor(

@@ -1,7 +1,7 @@
 package carillon.app;
 
 import carillon.engine.Announcer;
-import carillon.engine.Listener;
+import carillon.engine.HintListener;
 import carillon.engine.Loop;
 import carillon.model.Signals;
 import carillon.model.cluster.ClusterView;
@@ -79,7 +79,7 @@ final class PeerHints {
     if (received == null) {
       return;
     }
-    Listener listener = new Listener(self, received, memory, announcer);
+    HintListener listener = new HintListener(self, received, memory, announcer);
     Loop listening = listener.loop(metrics::passFailed).start();
     lifecycle.onStop(
         "listener",

@@ -65,7 +65,7 @@ final class ServerCommand implements Callable<Integer> {
       AdminKey key = AdminKey.of(config);
       Running running = start.apply(config);
       greet(running, key, config.node().roles().contains(Config.Role.API));
-      sayWhatIsOpen(config, running.url().getPort(), log);
+      warnOfUnintendedChoices(config, running.url().getPort(), log);
       logSettings(config, log);
       started.complete(running);
     } catch (RuntimeException | Error e) { // or the hook would wait for a start that is over
@@ -122,7 +122,7 @@ final class ServerCommand implements Callable<Integer> {
   }
 
   /** Warns about choices that may be unintended: a found file, and a port open to the network. */
-  private static void sayWhatIsOpen(Config config, int port, Logger log) {
+  private static void warnOfUnintendedChoices(Config config, int port, Logger log) {
     if (config.file() != null) {
       log.info("read configuration file path={}", config.file());
     }

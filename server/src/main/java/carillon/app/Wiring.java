@@ -200,8 +200,8 @@ final class Wiring {
     Engine engine =
         Engine.start(
             store,
-            new Engine.Ways(deliverer, publishers),
-            new Engine.Membership(heartbeat::lease, heartbeat::view),
+            new Engine.Transports(deliverer, publishers),
+            new Engine.ThisNode(heartbeat::lease, heartbeat::view),
             new EngineConfig(
                 config.engine().concurrency(),
                 config.engine().drainTimeout(),

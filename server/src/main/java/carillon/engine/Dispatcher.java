@@ -58,7 +58,7 @@ final class Dispatcher {
   void send(List<ClaimedTask> tasks, String node) {
     for (ClaimedTask task : tasks) {
       switch (task.target()) {
-        case Target.Discard() -> kept(task);
+        case Target.Discard() -> completeAtOnce(task);
         case Target.Http _ -> begin(task, node);
         case Target.Pull(), Target.Broker _ -> release(task);
       }
@@ -71,7 +71,8 @@ final class Dispatcher {
       attempts.execute(() -> attempt(task, node));
     } catch (RuntimeException | Error e) {
       log.error("attempt could not be started task={}", task.id(), e);
-      ended(task, Delivery.unsent(new DeliveryResult.Unreached(NOT_STARTED)), Duration.ZERO);
+      decideAndSave(
+          task, Delivery.unsent(new DeliveryResult.Unreached(NOT_STARTED)), Duration.ZERO);
     }
   }
 
@@ -79,14 +80,14 @@ final class Dispatcher {
   void discard(List<ClaimedTask> tasks) {
     for (ClaimedTask task : tasks) {
       switch (task.target()) {
-        case Target.Discard() -> kept(task);
+        case Target.Discard() -> completeAtOnce(task);
         case Target.Http _, Target.Pull(), Target.Broker _ -> release(task);
       }
     }
   }
 
-  private void kept(ClaimedTask task) {
-    ended(task, Delivery.unsent(new DeliveryResult.Accepted(null, null)), Duration.ZERO);
+  private void completeAtOnce(ClaimedTask task) {
+    decideAndSave(task, Delivery.unsent(new DeliveryResult.Accepted(null, null)), Duration.ZERO);
   }
 
   /**
@@ -94,7 +95,7 @@ final class Dispatcher {
    * reading the type and the claim: the claimer of the new target will find it.
    */
   void release(ClaimedTask task) {
-    ended(task, Delivery.unsent(new DeliveryResult.Interrupted()), Duration.ZERO);
+    decideAndSave(task, Delivery.unsent(new DeliveryResult.Interrupted()), Duration.ZERO);
   }
 
   private void attempt(ClaimedTask task, String claimedBy) {
@@ -103,7 +104,7 @@ final class Dispatcher {
         isStillOurs(claimedBy, began)
             ? deliver(task)
             : Delivery.unsent(new DeliveryResult.Interrupted());
-    ended(task, delivery, Duration.ofNanos(System.nanoTime() - began));
+    decideAndSave(task, delivery, Duration.ofNanos(System.nanoTime() - began));
   }
 
   /** A node that was paused past its lease must not send tasks that other nodes hold by now. */
@@ -125,7 +126,7 @@ final class Dispatcher {
     }
   }
 
-  void ended(ClaimedTask task, Delivery delivery, Duration took) {
+  void decideAndSave(ClaimedTask task, Delivery delivery, Duration took) {
     try {
       DeliveryResult result = delivery.result();
       delivered(result, took);

@@ -63,7 +63,7 @@ public final class Engine {
   private final Suspects suspects;
   private final Seats sent;
   private final List<Seats> discarded = new ArrayList<>();
-  private final List<Outlet> outlets = new ArrayList<>();
+  private final List<BrokerOutlet> outlets = new ArrayList<>();
   private final List<Loop> claiming = new ArrayList<>();
   private final Loop sweeping;
   private final Loop completing;
@@ -76,16 +76,16 @@ public final class Engine {
    * @param lease the lease under which it claims
    * @param view the lanes that it owns
    */
-  public record Membership(Supplier<NodeLease> lease, Supplier<ClusterView> view) {}
+  public record ThisNode(Supplier<NodeLease> lease, Supplier<ClusterView> view) {}
 
   /**
    * How tasks leave this node.
    *
    * @param publishers one for each broker cluster; closed when the engine stops
    */
-  public record Ways(Deliverer deliverer, List<Publisher> publishers) {
+  public record Transports(Deliverer deliverer, List<Publisher> publishers) {
 
-    public Ways {
+    public Transports {
       publishers = List.copyOf(publishers);
     }
   }
@@ -106,7 +106,8 @@ public final class Engine {
   }
 
   /** A publisher with its own seats, so that a slow broker does not delay other deliveries. */
-  private record Outlet(Publisher publisher, Publishing publishing, Seats seats) implements Broker {
+  private record BrokerOutlet(Publisher publisher, BrokerStarter starter, Seats seats)
+      implements Broker {
 
     @Override
     public BrokerName name() {
@@ -125,7 +126,7 @@ public final class Engine {
 
     @Override
     public long published() {
-      return publishing.published();
+      return starter.published();
     }
 
     @Override
@@ -136,14 +137,14 @@ public final class Engine {
 
   private Engine(
       EngineStore store,
-      Ways ways,
-      Membership membership,
+      Transports transports,
+      ThisNode thisNode,
       EngineConfig config,
       Signals signals,
       Consumer<EngineEvent> events) {
     this.store = store;
-    this.node = membership.lease();
-    this.view = membership.view();
+    this.node = thisNode.lease();
+    this.view = thisNode.view();
     this.shards = new AtomicLong(view.get().shards());
     this.events = events;
     this.config = config;
@@ -153,7 +154,8 @@ public final class Engine {
             openClaims,
             node,
             new Completer.Hooks(outcomeAdded::raise, this::saved, this::completerMoved, events));
-    this.dispatcher = new Dispatcher(ways.deliverer(), node, completer, store.clock(), events);
+    this.dispatcher =
+        new Dispatcher(transports.deliverer(), node, completer, store.clock(), events);
     Signal suspectsChanged = new Signal();
     this.suspects =
         new Suspects(
@@ -188,7 +190,7 @@ public final class Engine {
             Math.max(1, config.concurrency() / MIN_BATCH_PART),
             seatsFreed);
     addClaimers(seatsFreed);
-    ways.publishers().forEach(this::addOutlet);
+    transports.publishers().forEach(this::addOutlet);
     signals.workDue().add(this::wakeClaimers);
     signals.clusterChanged().add(this::onClusterChanged);
   }
@@ -209,7 +211,7 @@ public final class Engine {
             lane -> !view.get().isOurs(lane) && catalog.isSentNow(lane));
     addClaimer(
         "claimer",
-        new Claimer.Workload(sentLanes, sent, new Sending(dispatcher, suspects)),
+        new Claimer.Workload(sentLanes, sent, new HttpStarter(dispatcher, suspects)),
         seatsFreed);
     for (int i = 0; i < DISCARD_CLAIMERS; i++) {
       int part = i;
@@ -225,7 +227,7 @@ public final class Engine {
       discarded.add(seats);
       addClaimer(
           "claimer-discard-" + i,
-          new Claimer.Workload(lanes, seats, new Discarding(dispatcher)),
+          new Claimer.Workload(lanes, seats, new DiscardStarter(dispatcher)),
           freed);
     }
   }
@@ -243,19 +245,19 @@ public final class Engine {
   /** A broker has seats and a claimer of its own: when it is lost, only its own lanes wait. */
   private void addOutlet(Publisher publisher) {
     BrokerName name = publisher.name();
-    var publishing = new Publishing(publisher, store.catalog(), dispatcher, completer);
+    var starter = new BrokerStarter(publisher, store.catalog(), dispatcher, completer);
     Signal ready = new Signal(); // seats were freed, or the broker takes messages again
     Seats seats = batchSeats(ready);
     Claimer.Lanes lanes =
         new Claimer.Lanes(
-            lane -> view.get().isOurs(lane) && publishing.takes(lane),
-            lane -> !view.get().isOurs(lane) && publishing.takes(lane));
+            lane -> view.get().isOurs(lane) && starter.accepts(lane),
+            lane -> !view.get().isOurs(lane) && starter.accepts(lane));
     addClaimer(
         "claimer-" + name.kind().text() + "-" + name.cluster(),
-        new Claimer.Workload(lanes, seats, publishing),
+        new Claimer.Workload(lanes, seats, starter),
         ready);
     publisher.ready().add(ready::raise);
-    outlets.add(new Outlet(publisher, publishing, seats));
+    outlets.add(new BrokerOutlet(publisher, starter, seats));
   }
 
   private void addClaimer(String name, Claimer.Workload workload, Signal wakeUp) {
@@ -285,12 +287,12 @@ public final class Engine {
 
   public static Engine start(
       EngineStore store,
-      Ways ways,
-      Membership membership,
+      Transports transports,
+      ThisNode thisNode,
       EngineConfig config,
       Signals signals,
       Consumer<EngineEvent> events) {
-    Engine engine = new Engine(store, ways, membership, config, signals, events);
+    Engine engine = new Engine(store, transports, thisNode, config, signals, events);
     engine.completing.start();
     engine.startingSuspects.start();
     engine.claiming.forEach(Loop::start);
@@ -370,13 +372,13 @@ public final class Engine {
     if (!sent.awaitEmpty(config.drainTimeout())) {
       dispatcher.interrupt();
     }
-    for (Outlet outlet : outlets) {
+    for (BrokerOutlet outlet : outlets) {
       boolean _ = outlet.seats().awaitEmpty(Duration.ofNanos(Math.max(0, end - System.nanoTime())));
       outlet.publisher().close();
     }
     dispatcher.close();
     boolean _ = sent.awaitEmpty(SAVE_TIMEOUT);
-    for (Outlet outlet : outlets) {
+    for (BrokerOutlet outlet : outlets) {
       boolean _ = outlet.seats().awaitEmpty(SAVE_TIMEOUT);
     }
     for (Seats seats : discarded) {

@@ -2,7 +2,7 @@ package carillon.engine;
 
 import carillon.model.Pass;
 import carillon.model.cluster.NodeLease;
-import carillon.store.queue.Claims;
+import carillon.store.queue.HeldClaims;
 import java.time.Duration;
 import java.util.List;
 import java.util.UUID;
@@ -23,7 +23,7 @@ final class LostClaims {
   private static final Duration INTERVAL = Duration.ofSeconds(1);
   private static final int QUIET_PASSES = 10;
 
-  private final Claims claims;
+  private final HeldClaims claims;
   private final Supplier<NodeLease> node;
   private final Predicate<UUID> isKnown;
   private final ReapDecision decision;
@@ -37,7 +37,7 @@ final class LostClaims {
    * @param isKnown whether this node knows of a claim that it holds in the database
    */
   LostClaims(
-      Claims claims,
+      HeldClaims claims,
       Supplier<NodeLease> node,
       Predicate<UUID> isKnown,
       ReapDecision decision,
@@ -68,10 +68,10 @@ final class LostClaims {
       return Pass.skipped(INTERVAL);
     }
     passedOver = 0;
-    List<Claims.Lost> held = claims.ofNode(lease.node());
+    List<HeldClaims.Lost> held = claims.ofNode(lease.node());
     isSomethingHeld = !held.isEmpty();
     int found = 0;
-    for (Claims.Lost claim : held) {
+    for (HeldClaims.Lost claim : held) {
       if (!isKnown.test(claim.claim())) {
         found += giveBack(claim);
       }
@@ -84,7 +84,7 @@ final class LostClaims {
   }
 
   /** A claim that cannot be released must not block the others. */
-  private int giveBack(Claims.Lost claim) {
+  private int giveBack(HeldClaims.Lost claim) {
     try {
       return claims.reap(claim, decision::of).states().size();
     } catch (RuntimeException e) {

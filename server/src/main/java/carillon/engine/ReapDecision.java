@@ -4,7 +4,7 @@ import carillon.model.task.Failure;
 import carillon.model.task.FailureKind;
 import carillon.model.task.LostHolder;
 import carillon.model.task.Outcome;
-import carillon.store.queue.Claims;
+import carillon.store.queue.HeldClaims;
 import java.time.InstantSource;
 import java.util.concurrent.ThreadLocalRandom;
 
@@ -33,12 +33,12 @@ public record ReapDecision(InstantSource clock, int poisonCrashes) {
           "the node that ran this attempt crashed; it is unknown how far the attempt got");
 
   /** Whether one more crash makes the task dead. */
-  public boolean isPoisonNext(Claims.Held held) {
+  public boolean isPoisonNext(HeldClaims.Held held) {
     return held.crashes() + 1 >= poisonCrashes;
   }
 
   /** The attempt counts, unless it certainly did not start or its node was only stopped. */
-  public Outcome of(Claims.Held held, LostHolder lost) {
+  public Outcome of(HeldClaims.Held held, LostHolder lost) {
     int crashes = held.crashes() + 1;
     if (lost.blamed() && isPoisonNext(held)) {
       return new Outcome.Dead(

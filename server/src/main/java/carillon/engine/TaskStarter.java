@@ -8,7 +8,11 @@ import java.util.List;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
-/** Starts the tasks of one claimer, and decides on what terms they are claimed. */
+/**
+ * Starts the tasks of one claimer, and decides on what terms they are claimed. {@link HttpStarter}
+ * delivers them over HTTP, {@link BrokerStarter} publishes them, {@link DiscardStarter} completes
+ * them at once.
+ */
 interface TaskStarter {
 
   /** False while nothing can be started. The starter wakes the claimer when that changes. */

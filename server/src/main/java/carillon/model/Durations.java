@@ -17,7 +17,7 @@ public final class Durations {
   /** What {@link #parse} accepts, in the words of an error message. */
   public static final String RULE = "a duration such as 500ms, 30s, 5m, 2h, 7d or PT1H30M";
 
-  private static final int LONGEST_TEXT = 64;
+  private static final int MAX_TEXT = 64;
   private static final Pattern SHORT = Pattern.compile("([0-9]+)(ms|s|m|h|d)");
   private static final BigInteger MAX_MILLIS = BigInteger.valueOf(MAX.toMillis());
 
@@ -25,7 +25,7 @@ public final class Durations {
 
   /** Empty if the text is not a duration, or is a negative one. */
   public static Optional<Duration> parse(String text) {
-    if (text.length() > LONGEST_TEXT) {
+    if (text.length() > MAX_TEXT) {
       return Optional.empty();
     }
     Matcher matcher = SHORT.matcher(text);

@@ -21,7 +21,7 @@ public record TaskId(UUID value) {
   /** The end of the year 9999; there is room for more, but no date in PostgreSQL's text for it. */
   private static final long LAST_MILLI = 253_402_300_799_999L;
 
-  private static final long PLACE = 0xFFF;
+  private static final long OFFSET = 0xFFF;
 
   public static TaskId at(Instant time, RandomGenerator random) {
     return at(time, random.nextLong(), random);
@@ -30,17 +30,17 @@ public record TaskId(UUID value) {
   /**
    * One that lies beside others of the same millisecond.
    *
-   * @param place their order; only its 12 lowest bits count
+   * @param offset the order among them; only its 12 lowest bits count
    */
-  public static TaskId at(Instant time, long place, RandomGenerator random) {
-    long high = (time.toEpochMilli() << 16) | 0x7000 | (place & PLACE);
+  public static TaskId at(Instant time, long offset, RandomGenerator random) {
+    long high = (time.toEpochMilli() << 16) | 0x7000 | (offset & OFFSET);
     long low = (random.nextLong() & 0x3FFF_FFFF_FFFF_FFFFL) | 0x8000_0000_0000_0000L;
     return new TaskId(new UUID(high, low));
   }
 
-  /** The place that an id was made with, of its upper half. */
-  public static int placeOf(long mostSignificantBits) {
-    return (int) (mostSignificantBits & PLACE);
+  /** The offset of an id, from its upper half. */
+  public static int offsetOf(long mostSignificantBits) {
+    return (int) (mostSignificantBits & OFFSET);
   }
 
   /** Empty if the text is not an id that {@link #at} could have made. */

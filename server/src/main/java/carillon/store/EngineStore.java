@@ -4,7 +4,7 @@ import carillon.store.catalog.Catalog;
 import carillon.store.cluster.Nodes;
 import carillon.store.db.DbClock;
 import carillon.store.queue.Agenda;
-import carillon.store.queue.Claims;
+import carillon.store.queue.HeldClaims;
 import carillon.store.queue.Outcomes;
 import carillon.store.queue.QueueSweep;
 import carillon.store.queue.WorkQueue;
@@ -23,7 +23,7 @@ public interface EngineStore {
 
   Outcomes outcomes();
 
-  Claims claims();
+  HeldClaims claims();
 
   Nodes nodes();
 }

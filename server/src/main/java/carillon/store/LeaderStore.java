@@ -7,8 +7,8 @@ import carillon.store.db.DbClock;
 import carillon.store.deadletters.DeadLetterArchive;
 import carillon.store.deadletters.DeadLetters;
 import carillon.store.deadletters.Redrives;
-import carillon.store.queue.Claims;
 import carillon.store.queue.Expiry;
+import carillon.store.queue.HeldClaims;
 import carillon.store.schedules.BackfillSteps;
 import carillon.store.schedules.Backfills;
 import carillon.store.schedules.DueSchedules;
@@ -24,7 +24,7 @@ public interface LeaderStore {
 
   Partitions partitions();
 
-  Claims claims();
+  HeldClaims claims();
 
   Expiry expiry();
 

@@ -17,8 +17,8 @@ import carillon.store.deadletters.Redrives;
 import carillon.store.deadletters.Restores;
 import carillon.store.queue.Agenda;
 import carillon.store.queue.Alerts;
-import carillon.store.queue.Claims;
 import carillon.store.queue.Expiry;
+import carillon.store.queue.HeldClaims;
 import carillon.store.queue.Outcomes;
 import carillon.store.queue.PullQueue;
 import carillon.store.queue.QueueSweep;
@@ -53,7 +53,7 @@ public record Store(
     UniqueTasks uniqueTasks,
     WorkQueue queue,
     Outcomes outcomes,
-    Claims claims,
+    HeldClaims claims,
     PullQueue pullQueue,
     Expiry expiry,
     DeadLetters deadLetters,
@@ -92,7 +92,7 @@ public record Store(
     Tasks tasks = new Tasks(db, catalog, memory.partitions(), clock, agenda, memory.counters());
     Alerts alerts = new Alerts(catalog, tasks, memory.settings().alertRule(), memory.counters());
     Outcomes outcomes = new Outcomes(db, catalog, agenda, tasks, alerts, memory.counters());
-    Claims claims = new Claims(db, catalog, outcomes);
+    HeldClaims claims = new HeldClaims(db, catalog, outcomes);
     WorkQueue queue = new WorkQueue(db, catalog);
     return new Store(
         db,

@@ -546,7 +546,7 @@ CREATE TABLE carillon.dead_letter (
 
 CREATE INDEX dead_letter_age ON carillon.dead_letter (tenant, died_at, task);
 CREATE INDEX dead_letter_type ON carillon.dead_letter (tenant, type, died_at, task);
-CREATE INDEX dead_letter_kind ON carillon.dead_letter (tenant, type, fingerprint, died_at, task);
+CREATE INDEX dead_letter_fingerprint ON carillon.dead_letter (tenant, type, fingerprint, died_at, task);
 CREATE INDEX dead_letter_key ON carillon.dead_letter (tenant, key, died_at, task) WHERE key IS NOT NULL;
 CREATE INDEX dead_letter_oldest ON carillon.dead_letter (kept_from);
 
@@ -758,7 +758,7 @@ CREATE TABLE carillon.backfill (
     to_at       timestamptz NOT NULL,
     overlap     text NOT NULL CHECK (overlap IN ('ALLOW', 'QUEUE')),
     times       int NOT NULL, -- nominal times from from_at to to_at
-    made        int NOT NULL DEFAULT 0, -- of these, became tasks
+    created     int NOT NULL DEFAULT 0, -- of these, became tasks
     existing    int NOT NULL DEFAULT 0, -- of these, had a task already
     skipped     int NOT NULL DEFAULT 0, -- of these, do not exist because of a daylight saving change
     cursor      timestamptz NOT NULL, -- all up to and including it are done

@@ -43,7 +43,7 @@ BEGIN
         RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = 'type must match [A-Za-z0-9_.-]{1,100}';
     END IF;
     IF of_type IN ('carillon.callback', 'carillon.alert') THEN
-        RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = format('the type %s is Carillon''s own', of_type),
+        RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = format('type %s is reserved for Carillon', of_type),
             HINT = 'Choose another name.';
     END IF;
     IF pg_has_role(caller, owner, 'USAGE') THEN
@@ -52,8 +52,9 @@ BEGIN
         FROM carillon.tenant t
         WHERE t.name = coalesce(wanted, 'default');
         IF tenant IS NULL THEN
-            RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = 'there is no such tenant',
-                HINT = 'Make it with PUT /v1/tenants/{name}.';
+            RAISE EXCEPTION USING ERRCODE = '22023',
+                MESSAGE = format('tenant %s does not exist', coalesce(wanted, 'default')),
+                HINT = 'Create it with PUT /v1/tenants/{name}.';
         END IF;
         RETURN;
     END IF;
@@ -65,12 +66,12 @@ BEGIN
       AND (wanted IS NULL OR g.tenant = (SELECT t.id FROM carillon.tenant t WHERE t.name = wanted));
     IF tenants IS NULL THEN
         RAISE EXCEPTION USING ERRCODE = '42501',
-            MESSAGE = format('the role %s may not do this for the tenant %s', caller, coalesce(wanted, 'default')),
-            HINT = 'The owner of the schema grants it: SELECT carillon.grant_enqueue(role, tenant).';
+            MESSAGE = format('role %s has no access to tenant %s', caller, coalesce(wanted, 'default')),
+            HINT = 'The owner of the schema grants access: SELECT carillon.grant_enqueue(role, tenant).';
     END IF;
     IF cardinality(tenants) > 1 THEN
-        RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = format('the role %s acts for several tenants', caller),
-            HINT = 'Say which one: tenant => ''name''.';
+        RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = format('role %s has access to several tenants', caller),
+            HINT = 'Name one of them: tenant => ''name''.';
     END IF;
     IF NOT EXISTS (SELECT
                    FROM carillon.sql_role g
@@ -78,8 +79,8 @@ BEGIN
                      AND g.tenant = tenants[1]
                      AND (g.types = '{}' OR of_type = ANY (g.types))) THEN
         RAISE EXCEPTION USING ERRCODE = '42501',
-            MESSAGE = format('the role %s may not do this for tasks of type %s', caller, of_type),
-            HINT = 'The owner of the schema grants it: SELECT carillon.grant_enqueue(role, tenant, types).';
+            MESSAGE = format('role %s has no access to tasks of type %s', caller, of_type),
+            HINT = 'The owner of the schema grants access: SELECT carillon.grant_enqueue(role, tenant, types).';
     END IF;
     SELECT t.id, t.strict
     INTO tenant, is_strict
@@ -94,7 +95,8 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
     IF char_length(value) + regexp_count(value, '[\U00010000-\U0010FFFF]') > max_length THEN
-        RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = format('%s may have %s characters', field, max_length);
+        RAISE EXCEPTION USING ERRCODE = '22023',
+            MESSAGE = format('%s may have at most %s characters', field, max_length);
     END IF;
     IF value ~ '[\u0001-\u001F\u007F-\u009F]' THEN
         RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = format('%s must not have control characters', field);
@@ -109,8 +111,8 @@ DECLARE
     json text := payload::text;
 BEGIN
     IF octet_length(json) > 262144 THEN
-        RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = 'payload may have 262144 bytes',
-            HINT = 'Keep it in a table of yours and enqueue what finds it.';
+        RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = 'payload may have at most 262144 bytes',
+            HINT = 'Store it in a table of your own and enqueue its id.';
     END IF;
     -- The search is expensive, and few payloads have enough brackets to be too deep.
     IF length(json) - length(translate(json, '[{', '')) > 63
@@ -133,14 +135,15 @@ BEGIN
     FOR pair IN SELECT m.key, m.value FROM jsonb_each(metadata) m LOOP
         n := n + 1;
         IF n > 16 THEN
-            RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = 'metadata may have 16 pairs';
+            RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = 'metadata may have at most 16 pairs';
         END IF;
         IF pair.key = '' OR jsonb_typeof(pair.value) <> 'string' THEN
             RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = 'metadata must be an object of strings';
         END IF;
         PERFORM carillon.refuse_bad_text('a name in metadata', pair.key, 64);
         IF char_length(pair.value #>> '{}') > 512 THEN
-            RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = 'a value in metadata may have 512 characters';
+            RAISE EXCEPTION USING ERRCODE = '22023',
+                MESSAGE = 'a value in metadata may have at most 512 characters';
         END IF;
     END LOOP;
 END
@@ -166,8 +169,8 @@ BEGIN
             SELECT u.used, u.max_allowed INTO now_has FROM carillon.tenant_usage(of_tenant, TG_ARGV[0], false) u;
             IF now_has.used > now_has.max_allowed THEN
                 RAISE EXCEPTION USING ERRCODE = '54000',
-                    MESSAGE = format('the tenant may have %s %s', now_has.max_allowed, TG_ARGV[0]),
-                    HINT = 'Use a type and priority that exists, or have the limit raised: PUT /v1/tenants/{name}.';
+                    MESSAGE = format('the tenant may have at most %s %s', now_has.max_allowed, TG_ARGV[0]),
+                    HINT = 'Use an existing type and priority, or have the limit raised: PUT /v1/tenants/{name}.';
             END IF;
         END IF;
     END LOOP;
@@ -197,7 +200,7 @@ BEGIN
         WHERE c.xact_id = pg_current_xact_id()
           AND c.created_at >= transaction_timestamp()) >= 1000 THEN
         RAISE EXCEPTION USING ERRCODE = '54000',
-            MESSAGE = 'one transaction may use 1000 new types and priorities',
+            MESSAGE = 'one transaction may use at most 1000 new types and priorities',
             HINT = 'Commit in between.';
     END IF;
     INSERT INTO carillon.catalog_change DEFAULT VALUES; -- before the catalog changes: see catalog_changed
@@ -342,13 +345,13 @@ DECLARE
 BEGIN
     SELECT c.tenant, c.is_strict INTO caller FROM carillon.sql_caller(enqueue.tenant, enqueue.type) c;
     IF enqueue.due_at IS NOT NULL AND enqueue.delay IS NOT NULL THEN
-        RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = 'due_at and delay exclude each other';
+        RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = 'give either due_at or delay, not both';
     END IF;
     IF at + enqueue.delay < at THEN
         RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = 'delay must not be negative';
     END IF;
     IF due > horizon THEN
-        RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = 'a task may be due 730 days ahead';
+        RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = 'a task may be due at most 730 days ahead';
     END IF;
     IF enqueue.expires_at <= due OR enqueue.expires_at > horizon + interval '17520 hours' THEN
         RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = 'expires_at must be after due_at, and within 1460 days';
@@ -357,7 +360,7 @@ BEGIN
         RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = 'priority must be from 0 to 9';
     END IF;
     IF enqueue.unique_for IS NOT NULL AND enqueue.key IS NULL THEN
-        RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = 'unique_for needs a key to be unique by';
+        RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = 'unique_for requires a key';
     END IF;
     IF at + enqueue.unique_for < at OR at + enqueue.unique_for > horizon THEN
         RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = 'unique_for must be from 0 to 730 days';
@@ -383,12 +386,12 @@ BEGIN
     IF settings.priority IS NULL AND caller.is_strict THEN
         RAISE EXCEPTION USING ERRCODE = '22023',
             MESSAGE = format('the tenant is strict and has no type %s', enqueue.type),
-            HINT = 'Make it with PUT /v1/types/{name}.';
+            HINT = 'Create it with PUT /v1/types/{name}.';
     END IF;
     IF settings.has_schema THEN
         RAISE EXCEPTION USING ERRCODE = '0A000',
-            MESSAGE = format('payloads of type %s must fit a schema, which is not checked in SQL', enqueue.type),
-            HINT = 'Create the task with POST /v1/tasks, or take the schema off the type.';
+            MESSAGE = format('payloads of type %s must match a JSON Schema, which SQL cannot check', enqueue.type),
+            HINT = 'Create the task with POST /v1/tasks, or remove the schema from the type.';
     END IF;
     wanted := CASE WHEN settings.slices > 1 THEN floor(random() * settings.slices)::int ELSE 0 END;
     SELECT l.id
@@ -417,8 +420,8 @@ BEGIN
         its_day := CASE WHEN FOUND THEN its_day END;
     END IF;
     IF its_day IS NULL THEN
-        RAISE EXCEPTION USING ERRCODE = '55000', MESSAGE = 'there is no day yet that the task could be kept in',
-            HINT = 'Start a server on this database: it makes them, and will have to run the task.';
+        RAISE EXCEPTION USING ERRCODE = '55000', MESSAGE = 'there is no partition yet for the day of the task',
+            HINT = 'Start a Carillon server on this database: it creates the partitions and runs the task.';
     END IF;
     id_ms := floor(extract(epoch FROM due) * 1000);
     -- The time in the id lies in the day of the partition: as in DayRange.idTime, or at the end of that day.
@@ -517,7 +520,7 @@ DECLARE
 BEGIN
     SELECT c.tenant, c.who INTO caller FROM carillon.sql_caller(cancel.tenant, cancel.type) c;
     IF cancel.key IS NULL THEN
-        RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = 'say which tasks: key is missing';
+        RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = 'key is required';
     END IF;
     SELECT l.ids, l.partitions, l.states
     INTO found
@@ -562,15 +565,15 @@ DECLARE
     for_tenant int := (SELECT t.id FROM carillon.tenant t WHERE t.name = grant_enqueue.tenant);
 BEGIN
     IF for_tenant IS NULL THEN
-        RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = format('there is no tenant %s', grant_enqueue.tenant),
-            HINT = 'Make it with PUT /v1/tenants/{name}.';
+        RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = format('tenant %s does not exist', grant_enqueue.tenant),
+            HINT = 'Create it with PUT /v1/tenants/{name}.';
     END IF;
     IF grant_enqueue.types IS NULL
        OR EXISTS (SELECT
                   FROM unnest(grant_enqueue.types) AS n
                   WHERE (n COLLATE "C" ~ '^[A-Za-z0-9_.-]{1,100}$') IS NOT TRUE) THEN
         RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = 'types must match [A-Za-z0-9_.-]{1,100}',
-            HINT = 'Leave them out to allow all.';
+            HINT = 'Omit types to allow all of them.';
     END IF;
     EXECUTE format('GRANT USAGE ON SCHEMA carillon TO %I', grant_enqueue.role);
     EXECUTE format('GRANT EXECUTE ON FUNCTION carillon.enqueue, carillon.cancel TO %I', grant_enqueue.role);

@@ -91,7 +91,7 @@ class TaskPage extends Page {
     // A task that failed again may be in another group.
     if (data.status !== 'DEAD' || this.task?.id !== data.id || this.task.finishedAt !== data.finishedAt)
       this.group = null;
-    this.#history.take(data);
+    this.#history.merge(data);
     this.#etag = etag;
     this.task = data;
     this.#loadExtras(data, signal);
@@ -116,7 +116,7 @@ class TaskPage extends Page {
     const { data } = await api.get('/v1/audit', { query, signal }).catch(() => ({ data: null }));
     if (!data || signal.aborted) return;
     this.#auditedVersion = `${id} ${version}`;
-    this.#history.takeAudit(data.items);
+    this.#history.setAudit(data.items);
     this.requestUpdate();
   }
 

@@ -15,7 +15,7 @@ const isTime = (label) => /^\d{4}-\d\d-\d\dT/.test(label);
 
 const tick = (label) => (isTime(label) ? timeText(label).replace(/:\d\d$/, '') : label);
 
-const long = (label) => (isTime(label) ? timeText(label) : label);
+const fullLabel = (label) => (isTime(label) ? timeText(label) : label);
 
 const UNITS = {
   seconds: (n) => span(n),
@@ -161,7 +161,7 @@ class ChartPart extends LitElement {
         },
         tooltip: {
           callbacks: {
-            title: (items) => (items.length > 0 ? long(this.labels[items[0].dataIndex]) : ''),
+            title: (items) => (items.length > 0 ? fullLabel(this.labels[items[0].dataIndex]) : ''),
             label: (item) => ` ${item.dataset.label}: ${this.#format(item.raw)}`,
           },
         },
@@ -192,7 +192,7 @@ class ChartPart extends LitElement {
           ${this.labels.map(
             (label, i) =>
               html`<tr>
-                <th scope="row">${long(label)}</th>
+                <th scope="row">${fullLabel(label)}</th>
                 ${this.series.map((one) => html`<td class="num">${this.#format(one.values[i])}</td>`)}
               </tr>`,
           )}

@@ -69,15 +69,15 @@ export const startBackfill = async (name, { from, to } = {}) => {
   });
   if (!counted) return null;
   const { body, times, existing } = counted;
-  const made = times - existing;
-  if (made === 0) {
+  const toCreate = times - existing;
+  if (toCreate === 0) {
     toast(times === 0 ? 'No run times in this range' : `All ${count(times)} run times already have a task`);
     return null;
   }
   return ask({
-    title: `Create ${plural(made, 'task')}?`,
+    title: `Create ${plural(toCreate, 'task')}?`,
     body: `${plural(times, 'run time')} in range, ${count(existing)} already have a task.`,
-    action: `Create ${plural(made, 'task')}`,
+    action: `Create ${plural(toCreate, 'task')}`,
     submit: async () => (await api.post(at, body)).data,
   });
 };
@@ -146,8 +146,8 @@ class Backfills extends LitElement {
   }
 
   #row(backfill) {
-    const { made, existing, skipped, times } = backfill;
-    const handled = made + existing + skipped;
+    const { created, existing, skipped, times } = backfill;
+    const handled = created + existing + skipped;
     return html`<li class="backfill">
       <div class="row spread">
         <span>${badge(...STATUS[backfill.status])} ${datedTime(backfill.from)} to ${datedTime(backfill.to)}</span>
@@ -161,7 +161,7 @@ class Backfills extends LitElement {
       </div>
       <progress max=${Math.max(1, times)} .value=${Math.min(handled, times)} aria-label="Progress"></progress>
       <small class="muted">
-        ${count(handled)} of ${plural(times, 'run time')}: ${count(made)} created, ${count(existing)} already existed,
+        ${count(handled)} of ${plural(times, 'run time')}: ${count(created)} created, ${count(existing)} already existed,
         ${count(skipped)} skipped (DST). Started ${time(backfill.createdAt)} by ${visible(backfill.createdBy)}.
       </small>
     </li>`;

@@ -14,7 +14,7 @@ const FAILURES = {
   address_not_allowed: 'This address is not allowed. An operator can allow it with --allow-targets.',
   credential_missing: 'A secret of the target was not in the archive that the task was restored from: edit its target.',
   broken: 'The connection was lost before a response arrived. The target may have processed the request.',
-  protocol: 'The response was not valid HTTP, or too large.',
+  protocol: 'The response was not valid HTTP or was too large.',
   unroutable: 'The broker has no such topic, exchange or queue.',
   broker_refused: 'The broker rejected the message.',
   broker_lost: 'The broker was unreachable. This does not count as an attempt.',
@@ -67,7 +67,7 @@ export const errorText = (text, max = MAX_SHOWN) => {
     : html`<p class="error-text">${shown}</p>`;
 };
 
-/** One line for a cell: the error, and the start of the response. */
+/** One line for a table cell: the error, and the start of the response. */
 export const errorLine = (task) => {
   if (!task.error) return nothing;
   const output = task.error.kind === 'status' && task.status !== 'COMPLETED' ? task.output : null;

@@ -40,13 +40,13 @@ const keyOf = (change) => `${change.fence} ${change.at} ${change.to}`;
 export class History {
   attempts = new Map();
   transitions = new Map();
-  /** Records of the audit: edits and manual runs, which change no state. */
+  /** Audit log entries: edits and manual runs, which change no state. */
   manualChanges = [];
   attemptsCursor = null;
   transitionsCursor = null;
 
-  /** Takes GET /v1/tasks/{id}: the newest of both. Older entries stay if there is no gap between them. */
-  take(task) {
+  /** Merges the response of GET /v1/tasks/{id}: the newest of both. Older entries stay if there is no gap between them. */
+  merge(task) {
     const newest = Math.max(-1, ...this.attempts.keys());
     const oldest = Math.min(Infinity, ...task.attempts.map((each) => each.fence));
     const first = this.transitions.size === 0;
@@ -59,8 +59,8 @@ export class History {
     this.#add(task.attempts, task.transitions);
   }
 
-  /** Takes GET /v1/audit of this task. */
-  takeAudit(records) {
+  /** Sets the response of GET /v1/audit for this task. */
+  setAudit(records) {
     this.manualChanges = records.filter((each) => Object.hasOwn(MANUAL_ACTIONS, each.action));
   }
 
@@ -256,7 +256,7 @@ class HistoryList extends LitElement {
         </dl>
         ${
           failed && message(attempt.error).length > 300
-            ? html`<c-json .value=${message(attempt.error)} label="The whole error"></c-json>`
+            ? html`<c-json .value=${message(attempt.error)} label="Full error"></c-json>`
             : nothing
         }
         ${attempt.request ? html`<c-json .value=${attempt.request} label="Request"></c-json>` : nothing}

@@ -3,7 +3,7 @@ package carillon.api;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import carillon.api.admin.OperateRoutes;
+import carillon.api.admin.OperationsRoutes;
 import carillon.api.deadletters.RestoreRoutes;
 import carillon.api.error.Limits;
 import carillon.api.http.Answer;
@@ -236,7 +236,8 @@ class LargestBodiesTest {
 
   private static List<Sent> all() {
     List<Sent> all = new ArrayList<>();
-    JsonNode paths = Json.MAPPER.readTree(OperateRoutes.read(OperateRoutes.OPENAPI)).get("paths");
+    JsonNode paths =
+        Json.MAPPER.readTree(OperationsRoutes.read(OperationsRoutes.OPENAPI)).get("paths");
     paths.forEachEntry(
         (path, item) ->
             item.forEachEntry(

@@ -3,7 +3,7 @@ package carillon.api;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import carillon.api.admin.OperateRoutes;
+import carillon.api.admin.OperationsRoutes;
 import carillon.api.error.ErrorCode;
 import carillon.api.http.Endpoint;
 import carillon.api.http.Permission;
@@ -35,7 +35,7 @@ import tools.jackson.databind.JsonNode;
 class OperateTest {
 
   private static final JsonNode OPENAPI =
-      Json.MAPPER.readTree(OperateRoutes.read(OperateRoutes.OPENAPI));
+      Json.MAPPER.readTree(OperationsRoutes.read(OperationsRoutes.OPENAPI));
 
   private static TestApi api;
 

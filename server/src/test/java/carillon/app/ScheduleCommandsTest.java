@@ -238,7 +238,7 @@ class ScheduleCommandsTest {
   @Test
   void a_backfill_is_followed_until_it_finishes() {
     String backfill =
-        "{\"id\":\"7\",\"status\":\"%s\",\"times\":400,\"made\":%d,\"existing\":2,\"skipped\":1}";
+        "{\"id\":\"7\",\"status\":\"%s\",\"times\":400,\"created\":%d,\"existing\":2,\"skipped\":1}";
     api.responding(202, backfill.formatted("RUNNING", 0))
         .responding(200, backfill.formatted("RUNNING", 97))
         .responding(200, backfill.formatted("DONE", 397));
@@ -264,8 +264,8 @@ class ScheduleCommandsTest {
   @Test
   void a_terminal_shows_a_progress_bar() {
     terminal.isTerminal = true;
-    api.responding(202, "{\"id\":\"7\",\"status\":\"RUNNING\",\"times\":4,\"made\":2}")
-        .responding(200, "{\"id\":\"7\",\"status\":\"STOPPED\",\"times\":4,\"made\":2}");
+    api.responding(202, "{\"id\":\"7\",\"status\":\"RUNNING\",\"times\":4,\"created\":2}")
+        .responding(200, "{\"id\":\"7\",\"status\":\"STOPPED\",\"times\":4,\"created\":2}");
 
     assertThat(run("backfill n --from A --to B --watch --interval 1ms")).isZero();
 

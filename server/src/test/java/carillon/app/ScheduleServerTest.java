@@ -291,7 +291,7 @@ class ScheduleServerTest {
     JsonNode done = json(more(backfill, "--watch", "--interval", "50ms"));
 
     assertThat(done.path("status").asString()).isEqualTo("DONE");
-    assertThat(done.path("made").asInt()).isEqualTo(31);
+    assertThat(done.path("created").asInt()).isEqualTo(31);
     assertThat(run("schedule", "backfills", "daily")).contains(done.path("id").asString(), "DONE");
     assertThat(run("schedule", "runs", "daily", "--outcome", "task")).contains("backfill");
   }

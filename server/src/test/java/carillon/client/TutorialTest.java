@@ -92,7 +92,7 @@ class TutorialTest {
             .start();
 
     // README ends
-    await().until(() -> carillon.task(sent.id()).orElseThrow().status().isOver());
+    await().until(() -> carillon.task(sent.id()).orElseThrow().status().isTerminal());
     // README begins
     TaskView task = carillon.task(sent.id()).orElseThrow();
     print(task.status() + " " + task.output());
@@ -134,8 +134,8 @@ class TutorialTest {
             .start();
 
     // README ends
-    await().until(() -> carillon.task(ids.get(1)).orElseThrow().status().isOver());
-    await().until(() -> carillon.task(later.join().id()).orElseThrow().status().isOver());
+    await().until(() -> carillon.task(ids.get(1)).orElseThrow().status().isTerminal());
+    await().until(() -> carillon.task(later.join().id()).orElseThrow().status().isTerminal());
     // README begins
     carillon.putSchedule(
         NewSchedule.cron("nightly", "0 2 * * *")
@@ -145,7 +145,7 @@ class TutorialTest {
     UUID now = carillon.triggerSchedule("nightly");
 
     // README ends
-    await().until(() -> carillon.task(now).orElseThrow().status().isOver());
+    await().until(() -> carillon.task(now).orElseThrow().status().isTerminal());
     // README begins
     packer.close();
     worker.close();

@@ -61,7 +61,7 @@ class WorkerFaultsTest {
   }
 
   private TaskView awaitOver(UUID id) {
-    return await().until(() -> carillon.task(id).orElseThrow(), task -> task.status().isOver());
+    return await().until(() -> carillon.task(id).orElseThrow(), task -> task.status().isTerminal());
   }
 
   @Test

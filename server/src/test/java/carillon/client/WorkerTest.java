@@ -51,7 +51,7 @@ class WorkerTest {
   }
 
   private static TaskView awaitOver(UUID id) {
-    return await().until(() -> carillon.task(id).orElseThrow(), task -> task.status().isOver());
+    return await().until(() -> carillon.task(id).orElseThrow(), task -> task.status().isTerminal());
   }
 
   private static TaskView awaitStatus(UUID id, TaskStatus status) {
@@ -226,7 +226,7 @@ class WorkerTest {
       assertThat(awaitOver(large).status()).isEqualTo(TaskStatus.DEAD);
       assertThat(carillon.task(large).orElseThrow().error()).contains("rejected", "65536");
       assertThat(awaitOver(small).output()).isEqualTo("x".repeat(10));
-      assertThat(awaitOver(odd).status().isOver()).isTrue();
+      assertThat(awaitOver(odd).status().isTerminal()).isTrue();
       await().until(() -> worker.held() == 0);
     }
   }

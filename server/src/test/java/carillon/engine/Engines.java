@@ -16,14 +16,14 @@ final class Engines {
   static Engine start(
       World world,
       String node,
-      Engine.Ways ways,
+      Engine.Transports transports,
       Supplier<ClusterView> view,
       EngineConfig config,
       Consumer<EngineEvent> events) {
     return Engine.start(
         world.store,
-        ways,
-        new Engine.Membership(
+        transports,
+        new Engine.ThisNode(
             () -> NodeLease.renewed(node, System.nanoTime(), Duration.ofMinutes(1)), view),
         config,
         world.signals,

@@ -79,7 +79,8 @@ class FeedTest {
     world
         .store
         .outcomes()
-        .finish(List.of(new Attempted(task, outcome)), Set.of(task.lease().claim()), "node");
+        .finishAttempts(
+            List.of(new Attempted(task, outcome)), Set.of(task.lease().claim()), "node");
   }
 
   @Test

@@ -56,7 +56,7 @@ class HelpingTest {
           Engines.start(
               store,
               name,
-              new Engine.Ways(deliverer, List.of()),
+              new Engine.Transports(deliverer, List.of()),
               () -> this.view,
               new EngineConfig(SEATS, Duration.ZERO, 3, A_MINUTE),
               _ -> {});

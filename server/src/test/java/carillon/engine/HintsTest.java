@@ -45,7 +45,7 @@ class HintsTest {
     private final World world;
     private final Hints hints;
     private final Announcer announcer;
-    private final Listener listener;
+    private final HintListener listener;
     private final List<Hint.News> received = new ArrayList<>();
 
     /**
@@ -56,7 +56,7 @@ class HintsTest {
       this.hints = new Hints(world.db, world.address);
       ClusterView view = new ClusterView(null, owns ? -1L : SOME, false);
       this.announcer = new Announcer(name, world.catalog, () -> view, world.clock, hints::send);
-      this.listener = new Listener(name, hints, world.memory, announcer);
+      this.listener = new HintListener(name, hints, world.memory, announcer);
       world.signals.membersChanged().add(() -> received.add(Hint.News.MEMBERS));
       world.signals.shardsHinted().add(() -> received.add(Hint.News.SHARDS));
       world.signals.scheduleHinted().add(() -> received.add(Hint.News.SCHEDULES));
@@ -211,7 +211,7 @@ class HintsTest {
         "UPDATE carillon.task SET state = 'PENDING', ready_at = now() WHERE partition = '%s'"
             .formatted(old.day()));
 
-    creator.world.agenda.note(old, lane, here.clock.instant());
+    creator.world.agenda.onReady(old, lane, here.clock.instant());
     creator.world.sweep();
     owner.world.memory.sweep().sweepWithoutHints();
     owner.world.sweep();

@@ -82,7 +82,7 @@ class NodeDeathTest {
               GROUPS,
               new Signal());
       node.onSaved.add(suspects::ended);
-      claimer = node.claimer(seats, Claimer.Lanes.ALL, new Sending(dispatcher, suspects));
+      claimer = node.claimer(seats, Claimer.Lanes.ALL, new HttpStarter(dispatcher, suspects));
       ReapDecision verdict = new ReapDecision(world.clock, POISON_CRASHES);
       reaper = new Reaper(world.store.claims(), world.store.nodes(), node.lease, verdict, _ -> {});
       lostClaims =

@@ -75,7 +75,7 @@ class PoisonSearchTest {
             GROUPS,
             new Signal());
     private final Claimer claimer =
-        node.claimer(seats, Claimer.Lanes.ALL, new Sending(node.dispatcher, suspects));
+        node.claimer(seats, Claimer.Lanes.ALL, new HttpStarter(node.dispatcher, suspects));
     private final Reaper reaper =
         new Reaper(
             world.store.claims(),

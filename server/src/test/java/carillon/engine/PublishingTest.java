@@ -82,7 +82,7 @@ class PublishingTest {
         Engines.start(
             world,
             "node",
-            new Engine.Ways(deliverer, List.of(broker, other)),
+            new Engine.Transports(deliverer, List.of(broker, other)),
             () -> new ClusterView(null, -1L, false),
             new EngineConfig(50, Duration.ZERO, 3, A_MINUTE),
             event -> listener.accept(event));
@@ -466,7 +466,7 @@ class PublishingTest {
             () -> NodeLease.renewed("node", System.nanoTime(), A_MINUTE),
             deliverer,
             _ -> {});
-    var publishing = new Publishing(broker, world.catalog, node.dispatcher, node.completer);
+    var publishing = new BrokerStarter(broker, world.catalog, node.dispatcher, node.completer);
     type("t", ON_PUBLISH, A_MINUTE);
     List<Target> changes =
         List.of(
@@ -498,7 +498,7 @@ class PublishingTest {
     ClaimedTask claimed = world.claimOne("node");
     node.expect(claimed.lease().claim(), 1, new Seats(1));
 
-    new Publishing(broker, world.catalog, node.dispatcher, node.completer)
+    new BrokerStarter(broker, world.catalog, node.dispatcher, node.completer)
         .start(List.of(claimed), "node");
 
     assertThat(broker.published()).isEmpty();

@@ -56,7 +56,7 @@ class SlowCommitTest {
         Engines.start(
             world,
             "node",
-            new Engine.Ways(deliverer, List.of()),
+            new Engine.Transports(deliverer, List.of()),
             () -> ClusterView.ALONE,
             new EngineConfig(seats, Duration.ZERO, 3, Duration.ofMinutes(1)),
             event -> {

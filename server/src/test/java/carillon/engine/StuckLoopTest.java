@@ -32,7 +32,7 @@ class StuckLoopTest {
           Engines.start(
               world,
               "node",
-              new Engine.Ways(new FakeDeliverer(), List.of()),
+              new Engine.Transports(new FakeDeliverer(), List.of()),
               () -> ClusterView.ALONE,
               new EngineConfig(50, Duration.ZERO, 3, Duration.ofMillis(300)),
               each -> {

@@ -54,7 +54,7 @@ class TallyTest {
   }
 
   private void finish(ClaimedTask task, Outcome outcome) {
-    world.store.outcomes().finish(List.of(new Attempted(task, outcome)), Set.of(), "node");
+    world.store.outcomes().finishAttempts(List.of(new Attempted(task, outcome)), Set.of(), "node");
   }
 
   /** The sum over the rows of a span, tenant and type. */

@@ -110,7 +110,7 @@ class HotPlansTest {
   @CsvSource({
     "Activity, FORGET_MINUTES, activity_minutes, at <",
     "Activity, FORGET_HOURS, activity_hours, at <",
-    "Alerts, RAISE, dead_letter_kind, died_at >",
+    "Alerts, RAISE, dead_letter_fingerprint, died_at >",
     "Replies, FORGET, reply_age, created_at <",
     "UniqueTasks, FORGET, unique_task_age, held_until <"
   })
@@ -133,8 +133,8 @@ class HotPlansTest {
             "Completions.complete",
             "Outcomes.finish",
             "Tasks.insert",
-            "Claims.held",
-            "Claims.stillRunning");
+            "HeldClaims.held",
+            "HeldClaims.stillRunning");
   }
 
   @Test
@@ -160,7 +160,7 @@ class HotPlansTest {
       world
           .store
           .outcomes()
-          .finish(
+          .finishAttempts(
               claimed.stream()
                   .map(t -> new Attempted(t, new Outcome.Completed(null, output.apply(t))))
                   .toList(),

@@ -13,7 +13,7 @@ import carillon.model.task.Outcome;
 import carillon.model.task.Route;
 import carillon.model.task.TaskState;
 import carillon.store.db.Tx;
-import carillon.store.queue.Claims;
+import carillon.store.queue.HeldClaims;
 import carillon.store.queue.PullQueue;
 import carillon.store.queue.WorkQueue;
 import carillon.store.queue.WorkReport;
@@ -207,7 +207,7 @@ class InterleavingTest {
   }
 
   private void reap(Tx tx, TaskId id) {
-    for (Claims.Lost lost : world.store.claims().lapsed(10)) {
+    for (HeldClaims.Lost lost : world.store.claims().lapsed(10)) {
       world
           .store
           .claims()

@@ -41,7 +41,7 @@ class LifeOfATaskTest {
     world
         .store
         .outcomes()
-        .finish(
+        .finishAttempts(
             List.of(new Attempted(claimed, new Outcome.Completed(200, "ok"))),
             Set.of(claimed.lease().claim()),
             "node");
@@ -66,7 +66,7 @@ class LifeOfATaskTest {
     world
         .store
         .outcomes()
-        .finish(
+        .finishAttempts(
             List.of(new Attempted(claimed, new Outcome.Dead(failure, false))),
             Set.of(claimed.lease().claim()),
             "node");
@@ -86,7 +86,7 @@ class LifeOfATaskTest {
     world
         .store
         .outcomes()
-        .finish(
+        .finishAttempts(
             List.of(new Attempted(again, new Outcome.Completed(null, null))),
             Set.of(again.lease().claim()),
             "node");

@@ -15,7 +15,7 @@ import carillon.model.task.Outcome;
 import carillon.model.task.Route;
 import carillon.model.task.TaskState;
 import carillon.store.db.Tx;
-import carillon.store.queue.Claims;
+import carillon.store.queue.HeldClaims;
 import carillon.store.queue.PullQueue;
 import carillon.store.queue.WorkQueue;
 import carillon.store.queue.WorkReport;
@@ -101,7 +101,7 @@ class LockOrderTest {
     if (!holder.isNode()) {
       lapse(task.lease().claim());
     }
-    var lost = new Claims.Lost(task.lease().claim(), null, task.id().partition());
+    var lost = new HeldClaims.Lost(task.lease().claim(), null, task.id().partition());
 
     overlap(tx -> act(tx, holder, task), tx -> reap(tx, lost, retry()));
 
@@ -117,7 +117,7 @@ class LockOrderTest {
     ClaimedTask today = claimed(Duration.ZERO);
     ClaimedTask tomorrow = claimed(Duration.ofDays(1));
     lapse(tomorrow.lease().claim());
-    var lost = new Claims.Lost(tomorrow.lease().claim(), null, tomorrow.id().partition());
+    var lost = new HeldClaims.Lost(tomorrow.lease().claim(), null, tomorrow.id().partition());
 
     overlap(
         tx -> report(tx, WorkReport.Kind.DEAD, today, tomorrow),
@@ -155,7 +155,7 @@ class LockOrderTest {
                     .equals("2"));
     Lease lease = world.claim("node", 2).getFirst().lease();
     world.sql("UPDATE carillon.node SET lease_until = now() - interval '1 s'");
-    var lost = new Claims.Lost(lease.claim(), "node", first.partition());
+    var lost = new HeldClaims.Lost(lease.claim(), "node", first.partition());
     world.sql("BEGIN; SELECT FROM carillon.task WHERE id = '%s' FOR UPDATE".formatted(first));
 
     world.db.tryTransaction(tx -> reap(tx, lost, retry()));
@@ -210,7 +210,8 @@ class LockOrderTest {
     return world
         .store
         .outcomes()
-        .finish(tx, List.of(new Attempted(task, outcome)), Set.of(task.lease().claim()), "node");
+        .finishAttempts(
+            tx, List.of(new Attempted(task, outcome)), Set.of(task.lease().claim()), "node");
   }
 
   private Object report(Tx tx, WorkReport.Kind kind, ClaimedTask... tasks) {
@@ -233,7 +234,7 @@ class LockOrderTest {
         .renew(tx, World.TENANT, renewals, _ -> true, Duration.ofSeconds(30));
   }
 
-  private Object reap(Tx tx, Claims.Lost lost, Outcome outcome) {
+  private Object reap(Tx tx, HeldClaims.Lost lost, Outcome outcome) {
     return world.store.claims().reap(tx, lost, (_, _) -> outcome);
   }
 

@@ -161,7 +161,7 @@ class SqlEnqueueTest {
     world.sql("DELETE FROM carillon.partition");
     assertThatThrownBy(() -> user.enqueue("'mail'"))
         .isInstanceOf(SQLException.class)
-        .hasMessageContaining("there is no day yet")
+        .hasMessageContaining("there is no partition yet")
         .hasMessageContaining("Start a server");
   }
 
@@ -209,7 +209,7 @@ class SqlEnqueueTest {
               () ->
                   overlapping.runWaiting(
                       tx -> tx.update(DROP_LATEST_PARTITION), () -> user.enqueue("'mail'")))
-          .hasMessageContaining("there is no day yet");
+          .hasMessageContaining("there is no partition yet");
     }
     assertThat(world.value("SELECT count(*) FROM carillon.task")).isEqualTo("0");
   }
@@ -221,28 +221,28 @@ class SqlEnqueueTest {
           "'two words' -> type must match",
           "E'mail\\n' -> type must match",
           "repeat('x', 101) -> type must match",
-          "'carillon.callback' -> Carillon's own",
+          "'carillon.callback' -> reserved for Carillon",
           "'t', to_jsonb(repeat('x', 262143)) -> 262144 bytes",
           "'t', (repeat('[', 64) || repeat(']', 64))::jsonb -> deeper than 63",
-          "'t', key => repeat('x', 201) -> key may have 200",
-          "'t', key => repeat(U&'\\+01F600', 101) -> key may have 200",
+          "'t', key => repeat('x', 201) -> key may have at most 200",
+          "'t', key => repeat(U&'\\+01F600', 101) -> key may have at most 200",
           "'t', key => E'a\\nb' -> control characters",
-          "'t', concurrency_key => repeat('x', 201) -> concurrency_key may have 200",
+          "'t', concurrency_key => repeat('x', 201) -> concurrency_key may have at most 200",
           "'t', priority => 10 -> priority must be",
           "'t', priority => -1 -> priority must be",
           "'t', due_at => 'infinity' -> 730 days",
           "'t', due_at => now() + interval '731 days' -> 730 days",
           "'t', delay => interval '-1 second' -> must not be negative",
-          "'t', delay => interval '1 second', due_at => now() -> exclude each other",
+          "'t', delay => interval '1 second', due_at => now() -> not both",
           "'t', expires_at => now() - interval '1 second' -> expires_at must be",
           "'t', expires_at => 'infinity' -> expires_at must be",
-          "'t', unique_for => interval '1 hour' -> needs a key",
+          "'t', unique_for => interval '1 hour' -> requires a key",
           "'t', key => 'k', unique_for => interval '-1 hour' -> unique_for must be",
           "'t', metadata => '[]' -> object of strings",
           "'t', metadata => '{\"a\": 1}' -> object of strings",
           "'t', metadata => jsonb_build_object(repeat('n', 65), 'v') -> 64 characters",
           "'t', metadata => jsonb_build_object('n', repeat('v', 513)) -> 512 characters",
-          "'t', tenant => 'nobody' -> no such tenant");
+          "'t', tenant => 'nobody' -> tenant nobody does not exist");
 
   @Test
   void arguments_that_the_api_rejects_are_rejected() {
@@ -275,14 +275,14 @@ class SqlEnqueueTest {
         .tenants()
         .put(
             "default",
-            new Tenants.Settings(true, false, 1, new AlertSetting.AsInstallation(), null),
+            new Tenants.Settings(true, false, 1, new AlertSetting.Inherited(), null),
             "test");
 
     assertThat(user.enqueue("'known'")).isNotEmpty();
     assertThatThrownBy(() -> user.enqueue("'new'")).hasMessageContaining("strict");
     world.sql("UPDATE carillon.task_type SET schema = '{}'");
     assertThatThrownBy(() -> user.enqueue("'known'"))
-        .hasMessageContaining("must fit a schema")
+        .hasMessageContaining("must match a JSON Schema")
         .hasMessageContaining("POST /v1/tasks");
   }
 

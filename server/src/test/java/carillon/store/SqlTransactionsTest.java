@@ -69,7 +69,8 @@ class SqlTransactionsTest {
     world
         .store
         .outcomes()
-        .finish(List.of(new Attempted(task, new Outcome.Completed(null, null))), Set.of(), "node");
+        .finishAttempts(
+            List.of(new Attempted(task, new Outcome.Completed(null, null))), Set.of(), "node");
   }
 
   @Test
@@ -136,7 +137,7 @@ class SqlTransactionsTest {
     user.sql("SELECT carillon.enqueue('new' || n) FROM generate_series(1, 1000) n");
 
     assertThatThrownBy(() -> user.enqueue("'one-more'"))
-        .hasMessageContaining("one transaction may use 1000 new types and priorities")
+        .hasMessageContaining("one transaction may use at most 1000 new types and priorities")
         .extracting(e -> ((SQLException) e).getSQLState())
         .isEqualTo("54000");
 

@@ -58,7 +58,7 @@ public final class CarillonWorker implements SmartLifecycle {
     customizers.forEach(customizer -> customizer.customize(builder));
     worker = builder.start();
     log.info(
-        "Started worker name=" + name + " types=" + found.stream().map(TaskMethod::type).toList());
+        "started worker name=" + name + " types=" + found.stream().map(TaskMethod::type).toList());
   }
 
   /** Accepts no more tasks, lets running ones finish and releases the rest. */

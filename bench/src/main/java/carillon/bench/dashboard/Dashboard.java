@@ -84,12 +84,12 @@ public final class Dashboard implements Scenario<CarillonServer> {
    */
   private double requestPages(CarillonServer carillon, Stage stage, Map<String, String> examples)
       throws IOException, InterruptedException {
-    Map<PageRequests, long[]> took = new LinkedHashMap<>();
-    PageRequests.ALL.forEach(request -> took.put(request, new long[REPEATS]));
+    Map<PageRequest, long[]> took = new LinkedHashMap<>();
+    PageRequest.ALL.forEach(request -> took.put(request, new long[REPEATS]));
     stage.progress().step("requesting pages");
     for (int time = 0; time < REPEATS; time++) {
       stage.progress().at(time, REPEATS);
-      for (PageRequests request : List.copyOf(took.keySet())) {
+      for (PageRequest request : List.copyOf(took.keySet())) {
         long nanos = timeRequest(carillon, request, examples);
         if (nanos < 0) {
           took.remove(request);
@@ -100,7 +100,7 @@ public final class Dashboard implements Scenario<CarillonServer> {
       Thread.sleep(PAUSE);
     }
     double worst = 0;
-    for (Map.Entry<PageRequests, long[]> request : took.entrySet()) {
+    for (Map.Entry<PageRequest, long[]> request : took.entrySet()) {
       Percentiles times = Percentiles.ofNanos(request.getValue());
       worst = Math.max(worst, times.at(100));
       results.add(
@@ -116,7 +116,7 @@ public final class Dashboard implements Scenario<CarillonServer> {
 
   /** Returns the time it took in nanoseconds, or -1 if it failed. */
   private long timeRequest(
-      CarillonServer carillon, PageRequests request, Map<String, String> examples)
+      CarillonServer carillon, PageRequest request, Map<String, String> examples)
       throws IOException {
     try (Wire wire = carillon.wire(null)) {
       long began = System.nanoTime();
@@ -134,7 +134,7 @@ public final class Dashboard implements Scenario<CarillonServer> {
     Thread.sleep(SETTLE); // so that background statements do not count as part of a request
     plans.skipLogged();
     try (Wire wire = carillon.wire(null)) {
-      for (PageRequests request : PageRequests.ALL) {
+      for (PageRequest request : PageRequest.ALL) {
         try {
           wire.get(request.path(examples));
         } catch (IOException _) {

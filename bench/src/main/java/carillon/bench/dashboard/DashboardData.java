@@ -58,7 +58,7 @@ final class DashboardData {
     return List.of("push-%02d".formatted(number % PUSHED), "pull-%02d".formatted(number % PULLED));
   }
 
-  /** Creates everything; returns the values of the placeholders in {@link PageRequests}. */
+  /** Creates everything; returns the values of the placeholders in {@link PageRequest}. */
   static Map<String, String> load(CarillonServer carillon, Stage stage)
       throws IOException, SQLException, InterruptedException {
     DashboardData data = new DashboardData(carillon, stage);

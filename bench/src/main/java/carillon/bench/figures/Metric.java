@@ -14,7 +14,7 @@ public enum Metric {
   LAST("lastMs", "last ms", 1),
   BASE("baseRate", "base tasks/s", 0),
   RATIO("ratio", "ratio", 2),
-  LEAST_SHARE("leastShare", "least share", 2),
+  MIN_SHARE("minShare", "min share", 2),
   CPU_CLIENT("cpuClient", "CPU program", 2),
   CPU_SERVER("cpuServer", "CPU server", 2),
   WAL("walBytes", "WAL bytes", 0),

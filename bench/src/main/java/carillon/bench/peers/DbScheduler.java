@@ -133,7 +133,7 @@ final class DbScheduler implements Library {
   }
 
   @Override
-  public long left() throws SQLException {
+  public long remaining() throws SQLException {
     try (Connection connection = database.getConnection();
         Statement statement = connection.createStatement();
         ResultSet rows =

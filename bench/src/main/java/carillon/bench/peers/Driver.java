@@ -79,8 +79,8 @@ public final class Driver {
       case "finished" -> {
         return Map.of("finished", runs.finished());
       }
-      case "left" -> {
-        return Map.of("left", library.left());
+      case "remaining" -> {
+        return Map.of("remaining", library.remaining());
       }
       case "enqueue" -> {
         Calls.Caller caller = () -> library.enqueue(Instant.now().plus(FAR_FUTURE));

@@ -107,7 +107,7 @@ final class JobRunrLibrary implements Library {
 
   /** A job's id is in its JSON as well, so it is replaced there too. */
   private void copy(UUID job, int copies, String scheduled) throws SQLException {
-    String same = Sql.columns(database, "jobrunr_jobs", "id", "jobasjson", "scheduledat");
+    String copied = Sql.columns(database, "jobrunr_jobs", "id", "jobasjson", "scheduledat");
     Sql.execute(
         database,
         """
@@ -117,7 +117,7 @@ final class JobRunrLibrary implements Library {
         CROSS JOIN (SELECT n, uuidv7()::text AS new_id FROM generate_series(1, %3$d) n) AS copies
         WHERE id = '%4$s'
         """
-            .formatted(same, scheduled, copies, job));
+            .formatted(copied, scheduled, copies, job));
   }
 
   @Override
@@ -142,7 +142,7 @@ final class JobRunrLibrary implements Library {
   }
 
   @Override
-  public long left() throws SQLException {
+  public long remaining() throws SQLException {
     return Long.parseLong(
         Sql.one(
             database,

@@ -29,7 +29,7 @@ interface Library extends AutoCloseable {
   void stop() throws Exception;
 
   /** Counts the jobs in the database that are due and unfinished. */
-  long left() throws Exception;
+  long remaining() throws Exception;
 
   /** Enqueues one job through the API. */
   void enqueue(Instant due) throws Exception;

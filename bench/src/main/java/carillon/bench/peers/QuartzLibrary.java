@@ -138,8 +138,8 @@ final class QuartzLibrary implements Library {
     Trigger first = trigger(due);
     scheduler.scheduleJob(first);
     String names = first.getKey().getName() + "-";
-    String of = "WHERE trigger_name = '" + first.getKey().getName() + "'";
-    String same =
+    String isFirst = "WHERE trigger_name = '" + first.getKey().getName() + "'";
+    String copied =
         Sql.columns(database, "qrtz_triggers", "trigger_name", "next_fire_time", "start_time");
     Sql.execute(
         database,
@@ -150,7 +150,7 @@ final class QuartzLibrary implements Library {
         CROSS JOIN generate_series(1, %4$d) n
         %5$s
         """
-            .formatted(same, names, time, jobs - 1, of));
+            .formatted(copied, names, time, jobs - 1, isFirst));
     Sql.execute(
         database,
         """
@@ -164,7 +164,7 @@ final class QuartzLibrary implements Library {
                 Sql.columns(database, "qrtz_simple_triggers", "trigger_name"),
                 names,
                 jobs - 1,
-                of));
+                isFirst));
   }
 
   @Override
@@ -182,7 +182,7 @@ final class QuartzLibrary implements Library {
 
   /** A trigger that has fired has no next time, and is deleted when its job ends. */
   @Override
-  public long left() throws SQLException {
+  public long remaining() throws SQLException {
     return Long.parseLong(
         Sql.one(
             database,

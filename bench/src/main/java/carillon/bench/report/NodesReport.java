@@ -25,7 +25,7 @@ public final class NodesReport {
       - lock wait: how long sessions waited for locks held by others, in µs per task, sampled from `pg_stat_activity`
         every 20 ms. Each wait of more than 10 ms is also counted (`log_lock_waits`).
 
-      `least share` is the number of tasks of the node with the fewest, divided by an even share. CPU is in seconds per
+      `min share` is the number of tasks of the node with the fewest, divided by an even share. CPU is in seconds per
       10,000 tasks; RSS is the sum of all nodes; `other cores` is the CPU used by programs that the benchmark did not
       start: above 0.1 the rates are lower bounds.
       """;

@@ -43,16 +43,17 @@ public enum Drain implements Rounds<Worker> {
   }
 
   /** Two consecutive rounds, measured on the same machine in the same state. */
-  private record Pair(Figures without, Figures with) {
+  private record Pair(Figures undisturbed, Figures disturbed) {
 
     double ratio() {
-      return with.required(Metric.RATE) / without.required(Metric.RATE);
+      return disturbed.required(Metric.RATE) / undisturbed.required(Metric.RATE);
     }
 
     Figures figures() {
-      return with.with(Metric.BASE, without.required(Metric.RATE))
+      return disturbed
+          .with(Metric.BASE, undisturbed.required(Metric.RATE))
           .with(Metric.RATIO, ratio())
-          .with(Metric.OTHER, Figures.max(Metric.OTHER, without, with));
+          .with(Metric.OTHER, Figures.max(Metric.OTHER, undisturbed, disturbed));
     }
   }
 
@@ -60,11 +61,11 @@ public enum Drain implements Rounds<Worker> {
    * Alternates rounds without and with the disturbance, and returns both rates and their ratio for
    * the median pair.
    */
-  static Figures alternate(Round without, Round with, Stage stage)
+  static Figures alternate(Round undisturbed, Round disturbed, Stage stage)
       throws IOException, SQLException, InterruptedException {
     List<Pair> pairs = new ArrayList<>();
     while (pairs.size() < stage.sizes().pairs()) {
-      pairs.add(new Pair(without.run(), with.run()));
+      pairs.add(new Pair(undisturbed.run(), disturbed.run()));
     }
     pairs.sort(comparingDouble(Pair::ratio));
     return pairs.get((pairs.size() - 1) / 2).figures();

@@ -72,7 +72,7 @@ public final class Nodes implements Scenario<CarillonCluster> {
       LockWaits.Observed observed = waits.stop();
       return figures
           .with(Metric.RATE, tasks / cluster.seconds(tasks))
-          .with(Metric.LEAST_SHARE, cluster.leastShare(tasks))
+          .with(Metric.MIN_SHARE, cluster.minShare(tasks))
           .with(Metric.TASK_STATEMENTS, cluster.claimsAndEnds() / tasks)
           .with(Metric.LOCK_WAIT, observed.waited().toNanos() / 1e3 / tasks)
           .with(Metric.LOCK_WAITS, observed.longWaits())

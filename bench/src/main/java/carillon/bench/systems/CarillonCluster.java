@@ -137,10 +137,10 @@ public final class CarillonCluster implements Contender {
   }
 
   /** The number of tasks of the node with the fewest, divided by an even share. */
-  public double leastShare(int tasks) throws SQLException {
+  public double minShare(int tasks) throws SQLException {
     double[] counts = store().column(BY_NODE, type);
-    double least = counts.length < size() ? 0 : counts[0];
-    return least * size() / tasks;
+    double min = counts.length < size() ? 0 : counts[0];
+    return min * size() / tasks;
   }
 
   private static final String BY_NODE =

@@ -69,7 +69,7 @@ public final class Peer extends OwnProcess implements Scheduler {
       began = asked;
     } else if (done >= loaded) {
       asked = System.nanoTime();
-      done = loaded - ask("left", Map.of()).path("left").asLong();
+      done = loaded - ask("remaining", Map.of()).path("remaining").asLong();
     }
     ended = asked;
     return before + done;

@@ -38,9 +38,10 @@ class PeerProcessTest {
 
   @Test
   void a_command_gets_its_answer_and_the_environment_is_set() throws IOException {
-    String script = "while read line; do echo \"{\\\"left\\\":$BENCH_X}\"; done";
+    String script = "while read line; do echo \"{\\\"remaining\\\":$BENCH_X}\"; done";
     try (PeerProcess peer = peer(script)) {
-      assertThat(peer.ask(Map.of("do", "left"), TIMEOUT).path("left").asInt()).isEqualTo(42);
+      assertThat(peer.ask(Map.of("do", "remaining"), TIMEOUT).path("remaining").asInt())
+          .isEqualTo(42);
     }
   }
 

@@ -265,22 +265,22 @@ public final class Mutants {
               "the reaper locks a claim before its tasks, and waits for locked tasks",
               List.of(
                   text(
-                      "queue.Claims",
+                      "queue.HeldClaims",
                       """
-                      /* Claims.find */
+                      /* HeldClaims.find */
                       SELECT c.id, c.partition, c.tenants, c.tasks
                       FROM carillon.claim c
                       WHERE c.id = ?
                       """,
                       """
-                      /* Claims.find */
+                      /* HeldClaims.find */
                       SELECT c.id, c.partition, c.tenants, c.tasks
                       FROM carillon.claim c
                       WHERE c.id = ?
                       FOR UPDATE
                       """,
                       1),
-                  text("queue.Claims", "FOR UPDATE OF t SKIP LOCKED", "", 1)),
+                  text("queue.HeldClaims", "FOR UPDATE OF t SKIP LOCKED", "", 1)),
               List.of(),
               Scenario.WORKERS,
               Rule.R24),

@@ -19,7 +19,7 @@ public final class Deadlocks {
   public static final String SEPARATOR = ", ";
 
   private static final String REAPER =
-      "Claims."; // also the last report of a claim, which deletes its row
+      "HeldClaims."; // also the last report of a claim, which deletes its row
   private static final Set<String> LOCKING_CLAIMS =
       Set.of("Outcomes.retire", "LeaseRenewals.checkSooner");
 

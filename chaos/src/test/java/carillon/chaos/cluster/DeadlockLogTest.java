@@ -20,12 +20,12 @@ class DeadlockLogTest {
       2026-11-18 04:05:33.123 UTC [13] m20 ERROR:  deadlock detected
       2026-11-18 04:05:33.123 UTC [13] m20 DETAIL:  Process 13 waits for ShareLock on transaction 744; blocked by process 12.
       \tProcess 12 waits for ShareLock on transaction 745; blocked by process 13.
-      \tProcess 13: /* Claims.retireOver */
+      \tProcess 13: /* HeldClaims.retireOver */
       \tDELETE FROM carillon.claim c
       \tProcess 12: /* Outcomes.finish */
       \tWITH f AS MATERIALIZED (
       2026-11-18 04:05:33.123 UTC [13] m20 HINT:  See server log for query details.
-      2026-11-18 04:05:33.123 UTC [13] m20 STATEMENT:  /* Claims.retireOver */
+      2026-11-18 04:05:33.123 UTC [13] m20 STATEMENT:  /* HeldClaims.retireOver */
       \tProcess 99: not of a deadlock
       2026-11-18 04:05:33.500 UTC [14] m2 ERROR:  deadlock detected
       2026-11-18 04:05:33.500 UTC [14] m2 DETAIL:  Process 14 waits for ShareLock on transaction 1; blocked by process 15.
@@ -43,7 +43,8 @@ class DeadlockLogTest {
     assertThat(DeadlockLog.read(log, "m20"))
         .containsExactly(
             new DeadlockLog.Deadlock(
-                "2026-11-18 04:05:33.123 UTC", List.of("Claims.retireOver", "Outcomes.finish")));
+                "2026-11-18 04:05:33.123 UTC",
+                List.of("HeldClaims.retireOver", "Outcomes.finish")));
   }
 
   @Test

@@ -123,12 +123,12 @@ class RulesTest {
 
   @ParameterizedTest
   @CsvSource({
-    "Outcomes.finish, Claims.retireOver", // the reaper holds the claim, a report its tasks
+    "Outcomes.finish, HeldClaims.retireOver", // the reaper holds the claim, a report its tasks
     "Outcomes.finish, Outcomes.retire",
-    "Claims.held, Claims.retireOver",
-    "LeaseRenewals.renew, Claims.lock",
+    "HeldClaims.held, HeldClaims.retireOver",
+    "LeaseRenewals.renew, HeldClaims.lock",
     "Outcomes.finish, LeaseRenewals.checkSooner",
-    "Claims.stillLapsed, WorkQueue.claimDue"
+    "HeldClaims.stillLapsed, WorkQueue.claimDue"
   })
   void the_reaper_and_a_holder_never_wait_for_each_other(String one, String other) {
     deadlock(one, other);
@@ -142,7 +142,7 @@ class RulesTest {
 
   @Test
   void a_deadlock_of_three_statements_is_found() {
-    deadlock("Outcomes.finish", "TaskCancels.cancel", "Claims.retireOver");
+    deadlock("Outcomes.finish", "TaskCancels.cancel", "HeldClaims.retireOver");
 
     assertThat(broken(Rule.R24)).hasSize(1);
   }
@@ -151,7 +151,7 @@ class RulesTest {
   @CsvSource({
     "Outcomes.finish, Completions.complete", // two batches in different orders
     "WorkQueue.claimDue, WorkQueue.claimDue",
-    "FaultInjector.lockTable, Claims.retireOver" // the harness may lock in any order
+    "FaultInjector.lockTable, HeldClaims.retireOver" // the harness may lock in any order
   })
   void a_deadlock_without_the_reaper_or_claim_rows_is_allowed(String one, String other) {
     deadlock(one, other);

@@ -17,7 +17,7 @@ import tools.jackson.databind.node.JsonNodeFactory;
 public sealed interface TaskMessage {
 
   /** A task. */
-  record Of(ClaimedTask task) implements TaskMessage {}
+  record Valid(ClaimedTask task) implements TaskMessage {}
 
   /**
    * Not a message from Carillon, or a malformed one.
@@ -59,13 +59,13 @@ public sealed interface TaskMessage {
   static TaskMessage read(
       Map<String, String> headers, byte @Nullable [] body, Set<String> types, Instant now) {
     TaskMessage read = read(headers, body);
-    if (!(read instanceof Of of)) {
+    if (!(read instanceof Valid valid)) {
       return read;
     }
-    if (!types.contains(of.task().type())) {
+    if (!types.contains(valid.task().type())) {
       return new Unusable("no handler for its type");
     }
-    Instant leaseUntil = of.task().leaseUntil();
+    Instant leaseUntil = valid.task().leaseUntil();
     return leaseUntil != null && leaseUntil.plus(TOLERANCE).isBefore(now)
         ? new Expired("its lease expired at " + leaseUntil + "; Carillon publishes it again")
         : read;
@@ -78,7 +78,7 @@ public sealed interface TaskMessage {
       return new Unusable("no Carillon-Task-Id or Carillon-Task-Type header");
     }
     try {
-      return new Of(
+      return new Valid(
           new ClaimedTask(
               UUID.fromString(id),
               type,

@@ -94,8 +94,8 @@ final class KafkaRun {
         partitions.computeIfAbsent(partition(message), partition -> new PartitionProgress());
     progress.fetched(message.offset());
     TaskMessage read = read(message);
-    if (read instanceof TaskMessage.Of of) {
-      waiting.add(new Fetched(message, progress, of.task()));
+    if (read instanceof TaskMessage.Valid valid) {
+      waiting.add(new Fetched(message, progress, valid.task()));
     } else {
       read.report(onSkipped, message);
       progress.ended(message.offset());

@@ -40,7 +40,7 @@ final class RabbitRun {
   /** A step for the channel's thread. Returns false to stop. */
   @FunctionalInterface
   private interface Step {
-    boolean take(Channel channel, String consumer) throws IOException;
+    boolean run(Channel channel, String consumer) throws IOException;
   }
 
   RabbitRun(Sink sink, OpenAttempts openAttempts, BiConsumer<Delivery, String> onSkipped) {
@@ -86,7 +86,7 @@ final class RabbitRun {
             (tag, message) -> arrived(message),
             tag -> end("the queue was deleted", null));
     sink.connected();
-    while (steps.take().take(channel, consumer)) {
+    while (steps.take().run(channel, consumer)) {
       // each step does the work
     }
     channel.close(); // after the acknowledgements, so that the broker reads them first
@@ -106,12 +106,12 @@ final class RabbitRun {
   private void arrived(Delivery message) {
     long tag = message.getEnvelope().getDeliveryTag();
     TaskMessage read = read(message);
-    if (read instanceof TaskMessage.Of of) {
+    if (read instanceof TaskMessage.Valid valid) {
       openAttempts.accept(
           sink,
-          of.task(),
+          valid.task(),
           message.getEnvelope().isRedeliver(),
-          how -> steps.add((channel, consumer) -> settle(channel, tag, of.task(), how)));
+          how -> steps.add((channel, consumer) -> settle(channel, tag, valid.task(), how)));
     } else if (read instanceof TaskMessage.Expired) {
       read.report(onSkipped, message);
       steps.add((channel, consumer) -> acknowledge(channel, tag));

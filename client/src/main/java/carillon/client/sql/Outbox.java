@@ -51,7 +51,7 @@ import tools.jackson.databind.util.RawValue;
 public final class Outbox {
 
   /** The statuses that reject the content of a request. */
-  private static final Set<Integer> REFUSALS = Set.of(400, 413, 415, 422);
+  private static final Set<Integer> REJECTIONS = Set.of(400, 413, 415, 422);
 
   private static final Logger log = System.getLogger(Outbox.class.getName());
   private static final Duration RETRY_FAILED_AFTER = Duration.ofSeconds(30);
@@ -60,7 +60,7 @@ public final class Outbox {
   private final DataSource database;
   private final Table table;
   private final OutboxBatches batches;
-  private final Map<UUID, Long> putOff = new ConcurrentHashMap<>();
+  private final Map<UUID, Long> skipped = new ConcurrentHashMap<>();
 
   /**
    * A row that Carillon rejected.
@@ -185,7 +185,7 @@ public final class Outbox {
    */
   private boolean sendOne(Connection connection) throws SQLException {
     Optional<Batch> taken =
-        Transaction.run(connection, () -> batches.takeOne(connection, putOff()));
+        Transaction.run(connection, () -> batches.takeOne(connection, skipped()));
     if (taken.isEmpty()) {
       return false;
     }
@@ -209,17 +209,17 @@ public final class Outbox {
           new RawValue("{\"tasks\":[" + String.join(",", tasks) + "]}"),
           batch.id().toString());
     } catch (CarillonException e) {
-      if (REFUSALS.contains(e.status())) {
-        refused(connection, batch, tasks.size(), e);
+      if (REJECTIONS.contains(e.status())) {
+        reject(connection, batch, tasks.size(), e);
         return Optional.empty();
       }
       if (e.status() == 500) {
         // The batch may be the cause, so others go first. It may have been stored, so it stays
         // whole.
-        putOff.put(batch.id(), System.nanoTime());
+        skipped.put(batch.id(), System.nanoTime());
       }
       if (!batch.isRepeat() && isSurelyUnsent(e)) {
-        batches.unsent(connection, batch.id());
+        batches.markUnsent(connection, batch.id());
       }
       return Optional.of(e);
     }
@@ -227,17 +227,17 @@ public final class Outbox {
     return Optional.empty();
   }
 
-  private void refused(Connection connection, Batch batch, int rows, CarillonException why)
+  private void reject(Connection connection, Batch batch, int rows, CarillonException why)
       throws SQLException {
     String error = String.valueOf(why.getMessage());
     if (batch.isRepeat() || why.code().equals("idempotency_mismatch")) {
       error += "; an earlier call had no response, so these tasks may already exist";
-      batches.refuseWhole(connection, batch.id(), error);
+      batches.rejectWhole(connection, batch.id(), error);
     } else if (rows > 1) {
       batches.split(connection, batch.id(), rows / 2);
       return;
     } else {
-      batches.refuse(connection, batch.id(), error);
+      batches.reject(connection, batch.id(), error);
     }
     log.log(Level.WARNING, "outbox rows rejected rows=" + rows + " error=" + error);
   }
@@ -253,10 +253,10 @@ public final class Outbox {
     };
   }
 
-  private Collection<UUID> putOff() {
+  private Collection<UUID> skipped() {
     long now = System.nanoTime();
-    putOff.values().removeIf(since -> now - since > RETRY_FAILED_AFTER.toNanos());
-    return putOff.keySet();
+    skipped.values().removeIf(since -> now - since > RETRY_FAILED_AFTER.toNanos());
+    return skipped.keySet();
   }
 
   private static final String REFUSED =

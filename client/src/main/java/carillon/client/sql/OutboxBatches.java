@@ -93,12 +93,12 @@ final class OutboxBatches {
    * Marks an unlocked batch as about to be sent; empty if there is none. Commit and lock it before
    * sending it.
    *
-   * @param putOff batches to skip
+   * @param skipped batches to skip
    */
-  Optional<Batch> takeOne(Connection connection, Collection<UUID> putOff) throws SQLException {
+  Optional<Batch> takeOne(Connection connection, Collection<UUID> skipped) throws SQLException {
     UUID sender = UUID.randomUUID();
     try (PreparedStatement statement = connection.prepareStatement(table.sql(TAKE_ONE))) {
-      Array array = connection.createArrayOf("uuid", putOff.toArray());
+      Array array = connection.createArrayOf("uuid", skipped.toArray());
       statement.setArray(1, array);
       statement.setObject(2, sender);
       try (ResultSet row = statement.executeQuery()) {
@@ -131,9 +131,9 @@ final class OutboxBatches {
     }
   }
 
-  private static final String UNSENT =
+  private static final String MARK_UNSENT =
       """
-      /* OutboxBatches.unsent */
+      /* OutboxBatches.markUnsent */
       UPDATE :table
       SET sender = NULL
       WHERE batch = ?
@@ -141,8 +141,8 @@ final class OutboxBatches {
       """;
 
   /** Marks a batch as never sent, because the server did not store it. */
-  void unsent(Connection connection, UUID batch) throws SQLException {
-    try (PreparedStatement statement = connection.prepareStatement(table.sql(UNSENT))) {
+  void markUnsent(Connection connection, UUID batch) throws SQLException {
+    try (PreparedStatement statement = connection.prepareStatement(table.sql(MARK_UNSENT))) {
       statement.setObject(1, batch);
       statement.executeUpdate();
     }
@@ -212,33 +212,33 @@ final class OutboxBatches {
     }
   }
 
-  private static final String REFUSE =
+  private static final String REJECT =
       """
-      /* OutboxBatches.refuse */
+      /* OutboxBatches.reject */
       UPDATE :table
       SET batch = NULL, place = NULL, sender = NULL, error = ?
       WHERE batch = ?
       """;
 
-  private static final String REFUSE_WHOLE =
+  private static final String REJECT_WHOLE =
       """
-      /* OutboxBatches.refuseWhole */
+      /* OutboxBatches.rejectWhole */
       UPDATE :table
       SET error = ?
       WHERE batch = ?
       """;
 
   /** Marks the rows of a batch as rejected and dissolves the batch. */
-  void refuse(Connection connection, UUID batch, String error) throws SQLException {
-    refuse(connection, REFUSE, batch, error);
+  void reject(Connection connection, UUID batch, String error) throws SQLException {
+    reject(connection, REJECT, batch, error);
   }
 
   /** Marks the rows of a batch as rejected and keeps the batch, so that a retry uses its key. */
-  void refuseWhole(Connection connection, UUID batch, String error) throws SQLException {
-    refuse(connection, REFUSE_WHOLE, batch, error);
+  void rejectWhole(Connection connection, UUID batch, String error) throws SQLException {
+    reject(connection, REJECT_WHOLE, batch, error);
   }
 
-  private void refuse(Connection connection, String sql, UUID batch, String error)
+  private void reject(Connection connection, String sql, UUID batch, String error)
       throws SQLException {
     try (PreparedStatement statement = connection.prepareStatement(table.sql(sql))) {
       statement.setString(1, error.replace("\0", ""));

@@ -36,7 +36,7 @@ class TaskMessageTest {
             body.getBytes(StandardCharsets.UTF_8),
             Set.of("t"),
             Instant.EPOCH);
-    assertThat(read).isInstanceOf(TaskMessage.Of.class);
-    return ((TaskMessage.Of) read).task();
+    assertThat(read).isInstanceOf(TaskMessage.Valid.class);
+    return ((TaskMessage.Valid) read).task();
   }
 }

@@ -6,7 +6,7 @@ import carillon.api.http.Endpoint;
 import carillon.api.http.Permission;
 import carillon.api.json.Times;
 import carillon.store.stats.StorageReader;
-import carillon.store.stats.StorageReader.Part;
+import carillon.store.stats.StorageReader.Size;
 import carillon.store.stats.StorageReader.Storage;
 import java.time.Duration;
 import java.util.List;
@@ -52,23 +52,23 @@ public final class StorageRoute {
             .objectNode()
             .put("at", Times.format(storage.at()))
             .put("oldestSnapshot", text(storage.oldestSnapshot()))
-            .put("deadRows", sum(storage, Part::deadRows))
-            .put("bytes", sum(storage, Part::bytes));
+            .put("deadRows", sum(storage, Size::deadRows))
+            .put("bytes", sum(storage, Size::bytes));
     ArrayNode partitions = answer.putArray("partitions");
-    for (StorageReader.PartitionPart partition : storage.partitions()) {
-      json(partitions.addObject().put("day", partition.day().toString()), partition.part())
+    for (StorageReader.PartitionSize partition : storage.partitions()) {
+      json(partitions.addObject().put("day", partition.day().toString()), partition.size())
           .put("lastVacuumAt", Times.formatOrNull(partition.lastVacuumAt()));
     }
     ArrayNode tables = answer.putArray("tables");
-    for (StorageReader.TablePart table : storage.tables()) {
-      json(tables.addObject().put("name", table.name()), table.part());
+    for (StorageReader.TableSize table : storage.tables()) {
+      json(tables.addObject().put("name", table.name()), table.size());
     }
     return Answer.json(200, answer);
   }
 
   private Storage storage() {
     if (!isFresh()) {
-      boolean _ = database.tryAlone(turn, this::refresh);
+      boolean _ = database.tryExclusively(turn, this::refresh);
     }
     return Optional.ofNullable(last).map(Result::storage).orElseThrow(DatabaseGate::overloaded);
   }
@@ -85,17 +85,17 @@ public final class StorageRoute {
     }
   }
 
-  private static ObjectNode json(ObjectNode node, Part part) {
-    return node.put("bytes", part.bytes())
-        .put("rows", part.rows())
-        .put("deadRows", part.deadRows());
+  private static ObjectNode json(ObjectNode node, Size size) {
+    return node.put("bytes", size.bytes())
+        .put("rows", size.rows())
+        .put("deadRows", size.deadRows());
   }
 
-  private static long sum(Storage storage, ToLongFunction<Part> number) {
+  private static long sum(Storage storage, ToLongFunction<Size> number) {
     return storage.partitions().stream()
-            .mapToLong(partition -> number.applyAsLong(partition.part()))
+            .mapToLong(partition -> number.applyAsLong(partition.size()))
             .sum()
-        + storage.tables().stream().mapToLong(table -> number.applyAsLong(table.part())).sum();
+        + storage.tables().stream().mapToLong(table -> number.applyAsLong(table.size())).sum();
   }
 
   private static @Nullable String text(@Nullable Duration duration) {

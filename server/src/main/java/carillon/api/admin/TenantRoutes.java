@@ -99,7 +99,7 @@ public final class TenantRoutes {
             publish,
             limits);
     Tenant tenant =
-        TargetFields.keeping(
+        TargetFields.reportingUnknownSecrets(
             () -> database.use(() -> tenants.put(name, settings, call.caller().who())));
     return Answer.json(200, json(tenant));
   }
@@ -140,7 +140,7 @@ public final class TenantRoutes {
     }
     Fields fields = parent.object("alert");
     if (fields == null) {
-      return new AlertSetting.AsInstallation();
+      return new AlertSetting.Inherited();
     }
     Target target = fields.required("target", targets.http(fields, "target"));
     Integer deaths = fields.integer("deaths", 1, AlertRule.MAX_DEATHS);
@@ -174,7 +174,7 @@ public final class TenantRoutes {
             .put("paused", tenant.paused())
             .put("weight", tenant.weight());
     switch (tenant.alert()) {
-      case AlertSetting.AsInstallation() -> {} // omitted, as when it was set
+      case AlertSetting.Inherited() -> {} // omitted, as when it was set
       case AlertSetting.Off() -> node.putNull("alert");
       case AlertSetting.Own(var rule) -> node.set("alert", Json.shown(rule));
     }

@@ -228,7 +228,7 @@ public final class DeadLetterRoutes {
     ObjectNode node = JsonNodeFactory.instance.objectNode();
     put(node, done.count());
     node.put("purged", done.purged());
-    if (done.isMore()) {
+    if (done.hasMore()) {
       node.put("more", true);
     }
     return Answer.json(200, node);

@@ -23,7 +23,7 @@ import tools.jackson.databind.node.JsonNodeFactory;
 import tools.jackson.databind.node.ObjectNode;
 import tools.jackson.databind.util.RawValue;
 
-/** Shows redrives, and stops or undoes them. */
+/** Shows redrives, and stops or undoes them. Redrives are started in {@link DeadLetterRoutes}. */
 public final class RedriveRoutes {
 
   static final String PATH = "/v1/redrives";

@@ -77,7 +77,7 @@ public final class RestoreRoutes {
       }
       lines.throwIfInvalid(); // only now: a repeat gets the first response, whatever changed
       Restores.Prepared prepared =
-          TenantFull.pointingTo(
+          TenantFull.reportedAt(
               i -> "/lines/" + lines.numbers.get(i) + "/type",
               () -> database.use(() -> restores.prepare(call.tenant(), lines)));
       return idempotency.run(

@@ -23,7 +23,7 @@ public final class TenantFull {
   }
 
   /** Runs the work; an exceeded limit becomes an error of this field. */
-  public static <T> T pointingTo(String pointer, Supplier<T> work) {
+  public static <T> T reportedAt(String pointer, Supplier<T> work) {
     try {
       return work.get();
     } catch (LimitReached e) {
@@ -37,7 +37,7 @@ public final class TenantFull {
   }
 
   /** Runs work on several items; an exceeded limit becomes an error of the first item beyond it. */
-  public static <T> T pointingTo(Place place, Supplier<T> work) {
+  public static <T> T reportedAt(Place place, Supplier<T> work) {
     try {
       return work.get();
     } catch (LimitReached e) {

@@ -178,7 +178,7 @@ public final class Call {
   }
 
   /** Whether the client already has the body with this entity tag. */
-  public boolean hasAlready(String tag) {
+  public boolean matchesETag(String tag) {
     return headers.apply("If-None-Match").stream().anyMatch(value -> value.contains(tag));
   }
 

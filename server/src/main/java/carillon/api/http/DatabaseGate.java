@@ -42,10 +42,10 @@ public final class DatabaseGate {
   }
 
   /**
-   * For work that is committed together with that of other requests and takes no connection of its
+   * Runs work that is committed together with that of other requests and takes no connection of its
    * own.
    */
-  public <T> T together(Supplier<T> work) {
+  public <T> T sharingCommit(Supplier<T> work) {
     return holding(creates, work);
   }
 
@@ -67,7 +67,7 @@ public final class DatabaseGate {
    * @param turn a fair semaphore with one permit
    * @return false if the turn or the database was not free within the time that requests wait
    */
-  public boolean tryAlone(Semaphore turn, Runnable work) {
+  public boolean tryExclusively(Semaphore turn, Runnable work) {
     if (!tryAcquire(turn)) {
       return false;
     }

@@ -59,7 +59,7 @@ public final class LargePages {
       for (T item : page.items()) {
         more += BYTES_PER_ITEM + bytes.applyAsLong(item);
       }
-      call.share().mustHold(Math.toIntExact(COPIES * more));
+      call.share().reserveMemory(Math.toIntExact(COPIES * more));
       sum += more;
       items.addAll(page.items());
       from = page.next();

@@ -16,7 +16,7 @@ import java.util.function.Supplier;
 /**
  * Shares the result of a database query among callers. Each key is read again once its value is
  * older than the interval. Any thread may read values; {@link #refresh} runs on one thread at a
- * time, see {@link DatabaseGate#tryAlone}.
+ * time, see {@link DatabaseGate#tryExclusively}.
  */
 public final class SharedQuery<K, V> {
 

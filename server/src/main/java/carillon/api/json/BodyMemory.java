@@ -224,7 +224,7 @@ public final class BodyMemory {
   }
 
   /** The memory of one request. Used by one thread, closed after the response. */
-  public final class Share implements SpillBuffer.Room, AutoCloseable {
+  public final class Share implements SpillBuffer.Budget, AutoCloseable {
 
     private final Tenant tenant;
     private long taken;
@@ -235,7 +235,7 @@ public final class BodyMemory {
     }
 
     @Override
-    public boolean tryHold(int bytes) {
+    public boolean tryReserveMemory(int bytes) {
       if (tryTake(tenant, bytes, OPTIONAL_PART) != null) {
         return false;
       }
@@ -244,7 +244,7 @@ public final class BodyMemory {
     }
 
     @Override
-    public void mustHold(int bytes) {
+    public void reserveMemory(int bytes) {
       hold(bytes);
     }
 
@@ -259,7 +259,7 @@ public final class BodyMemory {
     }
 
     @Override
-    public void mustSpill(int bytes) {
+    public void reserveDisk(int bytes) {
       if (!add(tenant.spilled, bytes, MAX_DISK_BYTES / TENANTS_PART)) {
         throw rejection(Full.TENANT);
       }

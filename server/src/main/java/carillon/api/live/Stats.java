@@ -216,7 +216,7 @@ public final class Stats {
       return;
     }
     boolean _ =
-        database.tryAlone(
+        database.tryExclusively(
             turn,
             () -> {
               // By far the most expensive part where there are many types, so it is read at the
@@ -347,7 +347,7 @@ public final class Stats {
           Set.copyOf(order.subList(from, Math.min(from + TENANTS_PER_TURN, order.size())));
       if (!isFresh(some, tenantHours)) {
         boolean _ =
-            database.tryAlone(
+            database.tryExclusively(
                 turn,
                 () -> {
                   counts().forEach(query -> query.refresh(some));

@@ -250,7 +250,7 @@ public final class BackfillRoutes {
     node.put("to", Times.format(backfill.to()));
     node.put("overlap", backfill.overlap().label());
     node.put("times", backfill.times());
-    node.put("made", backfill.made());
+    node.put("created", backfill.created());
     node.put("existing", backfill.existing());
     node.put("skipped", backfill.skipped());
     node.put("createdAt", Times.format(backfill.createdAt()));

@@ -151,10 +151,10 @@ public final class ScheduleRoutes {
         call.tenant(), wanted.schedule().task().type(), wanted.schedule().task().payload());
     String actor = call.caller().who();
     return changed(
-        TenantFull.pointingTo(
+        TenantFull.reportedAt(
             "/type",
             () ->
-                TargetFields.keeping(
+                TargetFields.reportingUnknownSecrets(
                     () ->
                         database.inTransaction(
                             tx -> schedules.put(tx, call.tenant(), wanted, actor, expected)))));

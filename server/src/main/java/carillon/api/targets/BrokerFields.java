@@ -20,12 +20,12 @@ public final class BrokerFields {
     this.rules = rules;
   }
 
-  @Nullable Target own(Fields parent, BrokerName.Kind kind, Grants grants) {
+  @Nullable Target readForTask(Fields parent, BrokerName.Kind kind, Grants grants) {
     Fields fields = parent.object(kind.text());
     if (fields == null) {
       return null;
     }
-    for (String name : new String[] {"maxDepth", of(kind)}) {
+    for (String name : new String[] {"maxDepth", depthField(kind)}) {
       if (fields.has(name)) {
         fields.wrong(name, ErrorCode.INVALID_VALUE, "is only allowed in the type's target");
       }
@@ -33,12 +33,12 @@ public final class BrokerFields {
     return read(fields, kind, null, grants);
   }
 
-  @Nullable Target ofType(Fields parent, BrokerName.Kind kind, Grants grants) {
+  @Nullable Target readForType(Fields parent, BrokerName.Kind kind, Grants grants) {
     Fields fields = parent.object(kind.text());
     return fields == null ? null : read(fields, kind, depth(fields, kind), grants);
   }
 
-  private static String of(BrokerName.Kind kind) {
+  private static String depthField(BrokerName.Kind kind) {
     return switch (kind) {
       case KAFKA -> "group";
       case RABBITMQ -> "queue";
@@ -47,16 +47,17 @@ public final class BrokerFields {
 
   private static Target.@Nullable DepthLimit depth(Fields fields, BrokerName.Kind kind) {
     Integer max = fields.integer("maxDepth", 1, BrokerTargetRules.MAX_DEPTH);
-    String of = fields.string(of(kind));
+    String given = fields.string(depthField(kind));
     if (max == null) {
-      if (of != null && !fields.has("maxDepth")) {
-        fields.wrong(of(kind), ErrorCode.INVALID_VALUE, "requires maxDepth");
+      if (given != null && !fields.has("maxDepth")) {
+        fields.wrong(depthField(kind), ErrorCode.INVALID_VALUE, "requires maxDepth");
       }
       return null;
     }
-    String measured = of == null && kind == BrokerName.Kind.RABBITMQ ? defaultQueue(fields) : of;
+    String measured =
+        given == null && kind == BrokerName.Kind.RABBITMQ ? defaultQueue(fields) : given;
     return measured == null
-        ? fields.required(of(kind), null)
+        ? fields.required(depthField(kind), null)
         : new Target.DepthLimit(max, measured);
   }
 

@@ -49,12 +49,12 @@ public final class TargetFields {
 
   /** The target of a change, in which hidden values keep the stored ones. */
   public @Nullable Target change(Fields parent, Grants grants) {
-    return read(parent, "target", (fields, kind) -> brokers.own(fields, kind, grants));
+    return read(parent, "target", (fields, kind) -> brokers.readForTask(fields, kind, grants));
   }
 
   /** The target of a type, which may limit the depth of its queue. */
   public @Nullable Target ofType(Fields parent, Grants grants) {
-    return read(parent, "target", (fields, kind) -> brokers.ofType(fields, kind, grants));
+    return read(parent, "target", (fields, kind) -> brokers.readForType(fields, kind, grants));
   }
 
   /**
@@ -76,7 +76,7 @@ public final class TargetFields {
   }
 
   /** Runs a change; a hidden value that is not stored is a validation error. */
-  public static <T> T keeping(Supplier<T> change) {
+  public static <T> T reportingUnknownSecrets(Supplier<T> change) {
     try {
       return change.get();
     } catch (HiddenValues.Unknown e) {

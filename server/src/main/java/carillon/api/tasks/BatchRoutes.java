@@ -69,7 +69,7 @@ public final class BatchRoutes {
             batch.requireValid(); // only now: a repeat gets the stored response in any case
             schemaErrors.throwIfAny();
             return created(
-                TenantFull.pointingTo(
+                TenantFull.reportedAt(
                     i -> "/tasks/" + i + "/type",
                     () -> tasks.createAll(tx, call.tenant(), batch.tasks)),
                 isRepeatable);
@@ -149,7 +149,7 @@ public final class BatchRoutes {
         fields.wrong("unique", ErrorCode.INVALID_VALUE, "is not allowed in a batch");
       }
       if (count % TASKS_AT_ONCE == 0) {
-        body.share().mustHold(TASKS_AT_ONCE * BYTES_PER_TASK);
+        body.share().reserveMemory(TASKS_AT_ONCE * BYTES_PER_TASK);
       }
       count++;
       if (errors.isEmpty()) {

@@ -100,7 +100,7 @@ public final class BulkRoutes {
   }
 
   private Answer done(Call call, ObjectNode node, BulkResult result) {
-    if (result.isMore()) {
+    if (result.hasMore()) {
       node.put("more", true);
     }
     BulkResult.Place next = result.next();

@@ -83,8 +83,8 @@ public final class TaskRoutes {
       if (task.uniqueFor() == null) {
         return created(
             task,
-            TenantFull.pointingTo(
-                "/type", () -> database.together(() -> tasks.create(call.tenant(), task))));
+            TenantFull.reportedAt(
+                "/type", () -> database.sharingCommit(() -> tasks.create(call.tenant(), task))));
       }
     }
     return idempotency.run(
@@ -92,7 +92,7 @@ public final class TaskRoutes {
         tx -> {
           requireValid(call, fields, task); // only now: a repeat gets the stored response
           return created(
-              task, TenantFull.pointingTo("/type", () -> tasks.create(tx, call.tenant(), task)));
+              task, TenantFull.reportedAt("/type", () -> tasks.create(tx, call.tenant(), task)));
         });
   }
 
@@ -225,12 +225,12 @@ public final class TaskRoutes {
     fields.errors().throwIfAny();
     Caller caller = call.caller();
     ChangeResult result =
-        TargetFields.keeping(
+        TargetFields.reportingUnknownSecrets(
             () ->
                 database.inTransaction(
                     tx -> {
                       ChangeResult made =
-                          TenantFull.pointingTo(
+                          TenantFull.reportedAt(
                               patch.priority() == null ? "/target" : "/priority",
                               () ->
                                   tasks.patch(
@@ -250,7 +250,7 @@ public final class TaskRoutes {
   }
 
   private Answer cancel(Call call) {
-    return change(
+    return runChange(
         call,
         (tx, id, version) -> {
           ChangeResult result = tasks.cancel(tx, call.tenant(), id, call.caller().who(), version);
@@ -260,7 +260,7 @@ public final class TaskRoutes {
   }
 
   private Answer run(Call call) {
-    return change(
+    return runChange(
         call,
         (tx, id, version) ->
             changed(
@@ -270,7 +270,7 @@ public final class TaskRoutes {
   }
 
   private Answer redrive(Call call) {
-    return change(
+    return runChange(
         call,
         (tx, id, version) -> {
           ChangeResult result = tasks.redrive(tx, call.tenant(), id, call.caller().who(), version);
@@ -286,7 +286,7 @@ public final class TaskRoutes {
     Answer make(Tx tx, TaskId id, @Nullable Integer ifVersion);
   }
 
-  private Answer change(Call call, Change change) {
+  private Answer runChange(Call call, Change change) {
     TaskId id = call.taskId();
     Call.IfMatch ifMatch = call.ifMatch();
     call.noFields();

@@ -117,7 +117,7 @@ public final class TypeRoutes {
           }
           String who = call.caller().who();
           return changed(
-              TargetFields.keeping(
+              TargetFields.reportingUnknownSecrets(
                   () -> types.put(call.tenant(), name, settings, who, ifMatch.version())));
         });
   }

@@ -36,7 +36,7 @@ final class UiFile {
       ready = found;
     }
     Form form = call.accepts("gzip") ? found.compressed() : found.plain();
-    return call.hasAlready(form.tag()) ? form.notModified() : form.full();
+    return call.matchesETag(form.tag()) ? form.notModified() : form.full();
   }
 
   private Ready load() {

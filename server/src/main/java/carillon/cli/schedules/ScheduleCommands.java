@@ -106,7 +106,7 @@ public final class ScheduleCommands {
                 "backfills",
                 "GET /v1/schedules/{NAME}/backfills",
                 "List the backfills of a schedule, newest first")
-            .list("id", "status", "from", "to", "times", "made", "existing", "skipped"),
+            .list("id", "status", "from", "to", "times", "created", "existing", "skipped"),
         new Operation(
             console,
             "backfill-stop",
@@ -207,16 +207,16 @@ public final class ScheduleCommands {
 
   private static WatchOption.Progress progress(JsonNode now) {
     long times = now.path("times").asLong(0);
-    long made = now.path("made").asLong(0);
+    long created = now.path("created").asLong(0);
     long existing = now.path("existing").asLong(0);
     long skipped = now.path("skipped").asLong(0);
-    long done = made + existing + skipped;
+    long done = created + existing + skipped;
     return new WatchOption.Progress(
         now.path("status").asString(""),
         done,
         times,
         "%d of %d run times: %d created, %d already existed, %d skipped"
-            .formatted(done, times, made, existing, skipped));
+            .formatted(done, times, created, existing, skipped));
   }
 
   private static void showList(Console console, JsonNode response) {

@@ -91,7 +91,7 @@ final class Archiver {
       discard(file);
       return INTERVAL;
     }
-    return batch.isMore() ? Duration.ZERO : INTERVAL;
+    return batch.hasMore() ? Duration.ZERO : INTERVAL;
   }
 
   /**

@@ -29,18 +29,18 @@ public final class Backfiller {
 
   /** One pass. Returns zero if a backfill has a further step. */
   public Duration backfillOnce() {
-    boolean isMore = false;
+    boolean hasMore = false;
     for (UUID each : steps.open(MAX_BATCH)) {
-      isMore |= !step(each);
+      hasMore |= !step(each);
     }
-    return isMore ? Duration.ZERO : INTERVAL;
+    return hasMore ? Duration.ZERO : INTERVAL;
   }
 
   /** Returns whether the backfill is over for now. One that fails must not block the others. */
   private boolean step(UUID id) {
     try {
       BackfillSteps.Step step = steps.take(id);
-      events.accept(new EngineEvent.Backfilled(step.made()));
+      events.accept(new EngineEvent.Backfilled(step.created()));
       return step.isOver();
     } catch (RuntimeException e) {
       if (e instanceof StoreException store && store.isStaleTerm()) {

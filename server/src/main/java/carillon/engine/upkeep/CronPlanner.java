@@ -93,10 +93,9 @@ final class CronPlanner {
   private void step(Instant now) {
     locked = batch;
     try {
-      DueSchedules.Step step = dueSchedules.planDue(now, batch, due -> decide(due, now));
+      DueSchedules.Step step = dueSchedules.planUnderLock(now, batch, due -> decideAll(due, now));
       // Locking a schedule costs the same whether or not it is planned, so the next batch shrinks
-      // to
-      // what was planned.
+      // to what was planned.
       batch =
           step.planned() < step.due()
               ? Math.max(1, step.planned())
@@ -129,7 +128,7 @@ final class CronPlanner {
   private void planAlone(Instant now) {
     for (DueSchedules.Due each : dueSchedules.due(now, MAX_PLANNED_ALONE)) {
       try {
-        report(dueSchedules.planOne(now, each, due -> decide(due, now)));
+        report(dueSchedules.planOne(now, each, due -> decideAll(due, now)));
       } catch (RuntimeException e) {
         throwIfDatabase(e);
         log.warn(
@@ -145,14 +144,14 @@ final class CronPlanner {
     }
   }
 
-  private List<DueSchedules.Planned> decide(List<DueSchedules.Locked> due, Instant now) {
+  private List<DueSchedules.Planned> decideAll(List<DueSchedules.Locked> due, Instant now) {
     List<DueSchedules.Planned> planned = new ArrayList<>(due.size());
     missed = new ArrayList<>();
     locked = due.size();
     int left = MAX_FIRES;
     long payload = 0;
     for (DueSchedules.Locked each : due) {
-      if (left <= 0 || payload > Tasks.MOST_PAYLOAD) {
+      if (left <= 0 || payload > Tasks.MAX_PAYLOAD) {
         break; // the others stay due
       }
       DueSchedules.Planned one = decide(each, now, Math.min(left, MAX_FIRES_PER_SCHEDULE));

@@ -8,7 +8,7 @@ import carillon.model.task.LostHolder;
 import carillon.model.task.TaskState;
 import carillon.store.cluster.Nodes;
 import carillon.store.db.StoreException;
-import carillon.store.queue.Claims;
+import carillon.store.queue.HeldClaims;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
@@ -32,7 +32,7 @@ public final class Reaper {
   /** How long other nodes may take to reconnect after an outage of the database. */
   static final Duration RECONNECT_TIMEOUT = Duration.ofSeconds(3);
 
-  private final Claims claims;
+  private final HeldClaims claims;
   private final Nodes nodes;
   private final Supplier<NodeLease> node;
   private final ReapDecision decision;
@@ -42,7 +42,7 @@ public final class Reaper {
   private long waitUntil;
 
   public Reaper(
-      Claims claims,
+      HeldClaims claims,
       Nodes nodes,
       Supplier<NodeLease> node,
       ReapDecision decision,
@@ -59,11 +59,11 @@ public final class Reaper {
     if (checkCutOff()) {
       return INTERVAL;
     }
-    List<Claims.Lost> silent = claims.lapsed(MAX_CLAIMS);
+    List<HeldClaims.Lost> silent = claims.lapsed(MAX_CLAIMS);
     int reaped = 0;
     int failed = 0;
     Map<String, Lost> lost = new TreeMap<>();
-    for (Claims.Lost claim : silent) {
+    for (HeldClaims.Lost claim : silent) {
       try {
         Lost some = reap(claim);
         reaped += some.tasks();
@@ -106,8 +106,8 @@ public final class Reaper {
     }
   }
 
-  private Lost reap(Claims.Lost claim) {
-    Map<TaskId, Claims.Held> died = new HashMap<>();
+  private Lost reap(HeldClaims.Lost claim) {
+    Map<TaskId, HeldClaims.Held> died = new HashMap<>();
     Map<TaskId, TaskState> states =
         claims
             .reap(
@@ -122,7 +122,7 @@ public final class Reaper {
     int suspects = 0;
     int poisoned = 0;
     for (Map.Entry<TaskId, TaskState> each : states.entrySet()) {
-      Claims.Held held = died.get(each.getKey());
+      HeldClaims.Held held = died.get(each.getKey());
       if (held != null && held.isSent() && each.getValue() == TaskState.PENDING) {
         suspects++;
       } else if (held != null && each.getValue() == TaskState.DEAD && decision.isPoisonNext(held)) {

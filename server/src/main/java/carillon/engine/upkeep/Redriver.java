@@ -15,7 +15,10 @@ import org.slf4j.LoggerFactory;
 final class Redriver {
 
   private static final Logger log = LoggerFactory.getLogger(Redriver.class);
+
+  /** Not woken: a new redrive waits for the next pass. */
   private static final Duration INTERVAL = Duration.ofSeconds(1);
+
   private static final int MAX_BATCH = 100;
 
   private final Redrives redrives;

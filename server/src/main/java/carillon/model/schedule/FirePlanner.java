@@ -76,7 +76,7 @@ final class FirePlanner {
     if (decisions.size() >= enough && mayStopBefore(at)) {
       return waitUntil(now);
     }
-    return decide(at, times);
+    return decideInstant(at, times);
   }
 
   /**
@@ -135,7 +135,7 @@ final class FirePlanner {
     return false;
   }
 
-  private boolean decide(Instant at, List<NominalTime> times) {
+  private boolean decideInstant(Instant at, List<NominalTime> times) {
     Optional<NominalTime> firing = times.stream().filter(NominalTime::fires).findFirst();
     if (firing.isPresent() && at.isAfter(now) && mustWaitUntilDue()) {
       return waitUntil(at);

@@ -67,7 +67,7 @@ public record BrokerTargetRules(Set<BrokerName> registered) {
               "cluster",
               NOT_ALLOWED,
               "is not a cluster that this tenant may use: " + choice(broker.kind(), grants)));
-    } else if (problems.isEmpty() && !grants.allow(broker, target.place())) {
+    } else if (problems.isEmpty() && !grants.allow(broker, target.destination())) {
       problems.add(
           problem(
               placeField(target),

@@ -27,9 +27,9 @@ public record Grants(@Nullable List<Grant> all) {
   /**
    * Topics, exchanges or queues of one broker.
    *
-   * @param place a name in which {@code *} matches any text
+   * @param destination a name in which {@code *} matches any text
    */
-  public record Grant(BrokerName broker, String place) {
+  public record Grant(BrokerName broker, String destination) {
 
     /** Empty if the text is not a grant. */
     public static Optional<Grant> parse(String text) {
@@ -45,14 +45,14 @@ public record Grants(@Nullable List<Grant> all) {
     }
 
     public String text() {
-      return broker.text() + "/" + place;
+      return broker.text() + "/" + destination;
     }
 
     /** Compares part by part, because a regex with many stars may backtrack for very long. */
     boolean covers(String name) {
-      String[] parts = place.split(Pattern.quote("*"), -1);
+      String[] parts = destination.split(Pattern.quote("*"), -1);
       if (parts.length == 1) {
-        return name.equals(place);
+        return name.equals(destination);
       }
       String last = parts[parts.length - 1];
       int at = parts[0].length();
@@ -80,8 +80,8 @@ public record Grants(@Nullable List<Grant> all) {
     return all == null || all.stream().anyMatch(grant -> grant.broker().equals(broker));
   }
 
-  boolean allow(BrokerName broker, String place) {
+  boolean allow(BrokerName broker, String destination) {
     return all == null
-        || all.stream().anyMatch(one -> one.broker().equals(broker) && one.covers(place));
+        || all.stream().anyMatch(one -> one.broker().equals(broker) && one.covers(destination));
   }
 }

@@ -74,7 +74,7 @@ public sealed interface Target {
      * The destination that grants are checked against: the topic or exchange, or the queue if the
      * exchange is the default one.
      */
-    String place();
+    String destination();
   }
 
   /** A record in a Kafka topic. */
@@ -87,7 +87,7 @@ public sealed interface Target {
     }
 
     @Override
-    public String place() {
+    public String destination() {
       return topic;
     }
   }
@@ -111,7 +111,7 @@ public sealed interface Target {
     }
 
     @Override
-    public String place() {
+    public String destination() {
       return exchange.isEmpty() ? routingKey : exchange;
     }
   }

@@ -4,7 +4,7 @@ package carillon.model.task;
 public sealed interface AlertSetting {
 
   /** The installation's rule applies, and its operators receive the alerts. */
-  record AsInstallation() implements AlertSetting {}
+  record Inherited() implements AlertSetting {}
 
   /** No alerts. */
   record Off() implements AlertSetting {}

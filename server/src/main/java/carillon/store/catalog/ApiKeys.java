@@ -30,7 +30,7 @@ public final class ApiKeys {
   /** How long a revoked key may still work on another node. */
   private static final Duration REMEMBERED = Duration.ofSeconds(2);
 
-  private static final int MOST_REMEMBERED = 10_000;
+  private static final int MAX_REMEMBERED = 10_000;
 
   private final Db db;
   private final Catalog catalog;
@@ -161,7 +161,7 @@ public final class ApiKeys {
   }
 
   private void remember(String id, @Nullable Remembered key) {
-    if (remembered.size() >= MOST_REMEMBERED) {
+    if (remembered.size() >= MAX_REMEMBERED) {
       remembered.clear();
     }
     if (key == null) {

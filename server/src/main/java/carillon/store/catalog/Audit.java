@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
 public final class Audit {
 
   /** Records that a page scans at most if there is a filter by action. */
-  private static final int PAGE_REACH = 10_000;
+  private static final int MAX_SCANNED = 10_000;
 
   private final Db db;
 
@@ -91,7 +91,7 @@ public final class Audit {
 
   /** Newest first. */
   public Page<Entry, Long> list(TenantId tenant, Filter filter, int limit, @Nullable Long before) {
-    int reach = filter.action() == null ? limit + 1 : Math.max(PAGE_REACH, limit);
+    int reach = filter.action() == null ? limit + 1 : Math.max(MAX_SCANNED, limit);
     List<Reached> reached =
         db.inTransaction(
             tx ->

@@ -151,7 +151,7 @@ public final class AuditDetail {
     node.put("paused", tenant.paused());
     node.put("weight", tenant.weight());
     switch (tenant.alert()) {
-      case AlertSetting.AsInstallation() -> node.put("alert", "installation");
+      case AlertSetting.Inherited() -> node.put("alert", "installation");
       case AlertSetting.Off() -> node.put("alert", "off");
       case AlertSetting.Own(var rule) -> {
         ObjectNode alert = Json.of(rule);

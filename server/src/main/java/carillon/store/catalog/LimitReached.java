@@ -15,7 +15,7 @@ public final class LimitReached extends RuntimeException {
    * @param index which one of several was one too many
    */
   LimitReached(TenantLimit limit, int max, int index) {
-    super("the tenant may have " + max + " " + limit.label(), null, false, false);
+    super("the tenant may have at most " + max + " " + limit.label(), null, false, false);
     this.limit = limit;
     this.max = max;
     this.index = index;

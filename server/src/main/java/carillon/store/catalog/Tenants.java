@@ -69,7 +69,7 @@ public final class Tenants {
       TenantLimits.Own limits) {
 
     public static final Settings DEFAULT =
-        new Settings(false, false, 1, new AlertSetting.AsInstallation(), null);
+        new Settings(false, false, 1, new AlertSetting.Inherited(), null);
 
     /** With the limits of the installation. */
     public Settings(

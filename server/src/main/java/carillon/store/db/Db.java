@@ -259,7 +259,7 @@ public final class Db implements AutoCloseable {
     }
     try (Connection connection = pool.getConnection()) {
       connection.setAutoCommit(true); // sends nothing; the pool takes it back
-      Tx tx = Tx.alone(connection, transitions);
+      Tx tx = Tx.autoCommit(connection, transitions);
       try {
         return new Committed<>(tx, question.apply(tx));
       } catch (StoreException e) {

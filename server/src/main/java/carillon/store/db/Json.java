@@ -156,7 +156,7 @@ public final class Json {
 
   public static AlertSetting alert(@Nullable String json) {
     if (json == null) {
-      return new AlertSetting.AsInstallation();
+      return new AlertSetting.Inherited();
     }
     JsonNode node = MAPPER.readTree(json);
     return node.isNull()

@@ -117,7 +117,7 @@ public final class Sql {
 
   public static @Nullable String json(AlertSetting alert) {
     return switch (alert) {
-      case AlertSetting.AsInstallation() -> null;
+      case AlertSetting.Inherited() -> null;
       case AlertSetting.Off() -> "null";
       case AlertSetting.Own(var rule) -> Json.of(rule).toString();
     };

@@ -43,7 +43,7 @@ public final class Timeline {
     try (Statement statement = connection.createStatement();
         ResultSet row = statement.executeQuery(READ)) {
       row.next();
-      saw(row.getString("timeline"));
+      observe(row.getString("timeline"));
     } catch (SQLException e) {
       if (StoreException.isLostConnection(e.getSQLState())) {
         throw e;
@@ -54,10 +54,10 @@ public final class Timeline {
 
   /** Reads the timeline again: behind a pooler, connections survive a failover. */
   public void check(Db db) {
-    saw(db.autoCommit(tx -> tx.query(READ, row -> row.getString("timeline"))).getFirst());
+    observe(db.autoCommit(tx -> tx.query(READ, row -> row.getString("timeline"))).getFirst());
   }
 
-  synchronized void saw(String hex) {
+  synchronized void observe(String hex) {
     int seen = Integer.parseUnsignedInt(hex, 16);
     if (seen == UNKNOWN || seen == number) {
       return;

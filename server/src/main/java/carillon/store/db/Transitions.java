@@ -77,7 +77,7 @@ public final class Transitions {
     listeners.add(listener);
   }
 
-  boolean isHeard() {
+  boolean hasListeners() {
     return !listeners.isEmpty();
   }
 

@@ -22,7 +22,7 @@ public final class Tx {
   private static final Logger log = LoggerFactory.getLogger(Tx.class);
 
   private final Connection connection;
-  private final boolean isAlone;
+  private final boolean isAutoCommit;
   private final Transitions transitions;
   private final List<Runnable> afterCommit = new ArrayList<>();
 
@@ -30,14 +30,14 @@ public final class Tx {
     this(connection, false, transitions);
   }
 
-  private Tx(Connection connection, boolean isAlone, Transitions transitions) {
+  private Tx(Connection connection, boolean isAutoCommit, Transitions transitions) {
     this.connection = connection;
-    this.isAlone = isAlone;
+    this.isAutoCommit = isAutoCommit;
     this.transitions = transitions;
   }
 
   /** A transaction in autocommit mode: every statement is committed by itself. */
-  static Tx alone(Connection connection, Transitions transitions) {
+  static Tx autoCommit(Connection connection, Transitions transitions) {
     return new Tx(connection, true, transitions);
   }
 
@@ -53,28 +53,28 @@ public final class Tx {
 
   /** Notifies listeners of a claim after the commit. */
   public void claimed(List<ClaimedTask> tasks) {
-    if (!tasks.isEmpty() && transitions.isHeard()) {
+    if (!tasks.isEmpty() && transitions.hasListeners()) {
       afterCommit(() -> transitions.claimed(tasks));
     }
   }
 
   /** Notifies listeners of new tasks after the commit. */
   public void created(List<? extends Transitions.Created> tasks) {
-    if (!tasks.isEmpty() && transitions.isHeard()) {
+    if (!tasks.isEmpty() && transitions.hasListeners()) {
       afterCommit(() -> transitions.created(tasks));
     }
   }
 
   /** Notifies listeners of other changes of state after the commit. */
   public void moved(List<? extends Transitions.Move> moves) {
-    if (!moves.isEmpty() && transitions.isHeard()) {
+    if (!moves.isEmpty() && transitions.hasListeners()) {
       afterCommit(() -> transitions.moved(moves));
     }
   }
 
   /** Notifies listeners of another change of a task after the commit. */
   public void touched(Transitions.Touched task) {
-    if (transitions.isHeard()) {
+    if (transitions.hasListeners()) {
       afterCommit(() -> transitions.touched(task));
     }
   }
@@ -138,7 +138,7 @@ public final class Tx {
   }
 
   private void refuseIfUnreplicated(PreparedStatement statement) throws SQLException {
-    if (isAlone) {
+    if (isAutoCommit) {
       Db.refuseUnreplicated(statement.getWarnings());
     }
   }

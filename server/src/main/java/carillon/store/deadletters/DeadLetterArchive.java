@@ -48,9 +48,9 @@ public final class DeadLetterArchive {
   /**
    * The letters to archive next.
    *
-   * @param isMore whether others are past their time to live too
+   * @param hasMore whether others are past their time to live too
    */
-  public record Batch(List<Letter> letters, boolean isMore) {
+  public record Batch(List<Letter> letters, boolean hasMore) {
     public Batch {
       letters = List.copyOf(letters);
     }
@@ -111,8 +111,8 @@ public final class DeadLetterArchive {
         tx -> {
           List<Found> found = tx.query(OLDEST, DeadLetterArchive::found, ttl, limit);
           List<Found> some = within(found, maxBytes);
-          boolean isMore = found.size() == limit || some.size() < found.size();
-          return new Batch(some.isEmpty() ? List.of() : read(tx, some), isMore);
+          boolean hasMore = found.size() == limit || some.size() < found.size();
+          return new Batch(some.isEmpty() ? List.of() : read(tx, some), hasMore);
         });
   }
 

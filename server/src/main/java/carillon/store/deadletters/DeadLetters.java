@@ -132,13 +132,13 @@ public final class DeadLetters {
   /**
    * The result of a purge.
    *
-   * @param isMore whether it ended before all matching letters were purged
+   * @param hasMore whether it ended before all matching letters were purged
    */
-  public record Purged(Count count, long purged, boolean isMore) {
+  public record Purged(Count count, long purged, boolean hasMore) {
 
-    private static Purged of(Count before, long purged, boolean isMore) {
+    private static Purged of(Count before, long purged, boolean hasMore) {
       long matched = Math.max(before.matched(), purged);
-      return new Purged(new Count(matched, before.isAtLeast() && isMore), purged, isMore);
+      return new Purged(new Count(matched, before.isAtLeast() && hasMore), purged, hasMore);
     }
   }
 

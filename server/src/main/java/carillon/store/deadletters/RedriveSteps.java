@@ -65,9 +65,9 @@ final class RedriveSteps {
     return redriveBatch(tx, row, (int) share) ? Optional.empty() : Optional.of(STEP);
   }
 
-  private static final String NOTE =
+  private static final String RECORD =
       """
-      /* RedriveSteps.note */
+      /* RedriveSteps.record */
       WITH letter AS MATERIALIZED (
           -- No join: the planner would choose a nested loop over all pairs instead of sorting by id.
           SELECT t.*,
@@ -127,9 +127,9 @@ final class RedriveSteps {
     DeadLetters.byPartition(page.items())
         .forEach(
             (partition, letters) -> {
-              List<TaskId> noted =
+              List<TaskId> recorded =
                   tx.query(
-                      Sql.forPartition(NOTE, partition),
+                      Sql.forPartition(RECORD, partition),
                       inserted -> new TaskId(Sql.uuid(inserted, "task")),
                       tenant,
                       Column.uuids(letters, letter -> letter.id().value()),
@@ -137,7 +137,7 @@ final class RedriveSteps {
                       redrive.redriven() + redriven.size());
               redriven.addAll(
                   tasks.redrive(
-                      tx, tenant, partition, noted, redrive.who(), "redrive " + redrive.id()));
+                      tx, tenant, partition, recorded, redrive.who(), "redrive " + redrive.id()));
             });
     long refused = deleteLetters(tx, tenant, page.items(), redriven);
     boolean isOver = page.next() == null;

@@ -101,7 +101,7 @@ public final class Agenda implements DueListener {
 
   /** Adds a new task for the owner of its lane: here, as a hint to a peer, or both. */
   @Override
-  public void note(Partition partition, int lane, Instant readyAt) {
+  public void onReady(Partition partition, int lane, Instant readyAt) {
     Peers peers = this.peers;
     boolean isTheirs = peers.own(lane);
     if (isTheirs || peers.share(lane)) {

@@ -59,7 +59,7 @@ public final class Alerts {
   private @Nullable Recipient recipient(TenantId tenant) {
     return switch (catalog.tenant(tenant).alert()) {
       case AlertSetting.Own(var rule) -> new Recipient(tenant, rule);
-      case AlertSetting.AsInstallation() ->
+      case AlertSetting.Inherited() ->
           usual == null ? null : new Recipient(TenantId.DEFAULT, usual);
       case AlertSetting.Off() -> null;
     };
@@ -96,19 +96,19 @@ public final class Alerts {
           FROM unnest(?::uuid[]) AS dead (task)
           JOIN carillon.dead_letter d ON d.tenant = ? AND d.task = dead.task
       ), judged AS MATERIALIZED (
-          SELECT g.type, g.fingerprint, coalesce(g.alert_until > clock_timestamp(), false) AS goes_on
+          SELECT g.type, g.fingerprint, coalesce(g.alert_until > clock_timestamp(), false) AS is_ongoing
           FROM touched
           JOIN carillon.dead_letter_group g
                ON g.tenant = ? AND g.type = touched.type AND g.fingerprint = touched.fingerprint
       )
       UPDATE carillon.dead_letter_group g
-      SET alerted_at = CASE WHEN judged.goes_on THEN g.alerted_at ELSE clock_timestamp() END,
+      SET alerted_at = CASE WHEN judged.is_ongoing THEN g.alerted_at ELSE clock_timestamp() END,
           alert_until = clock_timestamp() + make_interval(secs => ?)
       FROM judged
       WHERE g.tenant = ?
         AND g.type = judged.type
         AND g.fingerprint = judged.fingerprint
-        AND (judged.goes_on
+        AND (judged.is_ongoing
              OR (SELECT count(*)
                  FROM (SELECT
                        FROM carillon.dead_letter d
@@ -117,10 +117,10 @@ public final class Alerts {
                          AND d.fingerprint = g.fingerprint
                          AND d.died_at > (SELECT clock_timestamp()) - make_interval(secs => ?)
                        LIMIT ?) recent) >= ?)
-      RETURNING g.type, g.fingerprint, g.failure, g.status, g.error, g.first_at, g.last_at, judged.goes_on
+      RETURNING g.type, g.fingerprint, g.failure, g.status, g.error, g.first_at, g.last_at, judged.is_ongoing
       """;
 
-  /** A group of dead letters over the limit; {@code goesOn} if its alert was raised before. */
+  /** A group of dead letters over the limit; {@code isOngoing} if its alert was raised before. */
   private record Group(
       String type,
       String fingerprint,
@@ -129,7 +129,7 @@ public final class Alerts {
       @Nullable String error,
       Instant firstAt,
       Instant lastAt,
-      boolean goesOn) {}
+      boolean isOngoing) {}
 
   private void raise(Tx tx, TenantId tenant, List<TaskId> letters, Recipient recipient) {
     AlertRule rule = recipient.rule();
@@ -146,7 +146,7 @@ public final class Alerts {
             seconds(rule.within()),
             rule.deaths(),
             rule.deaths())) {
-      if (!group.goesOn()) {
+      if (!group.isOngoing()) {
         alerts.add(alert(catalog.tenant(tenant).name(), group, rule));
       }
     }
@@ -165,7 +165,7 @@ public final class Alerts {
         row.getString("error"),
         Sql.requiredInstant(row, "first_at"),
         Sql.requiredInstant(row, "last_at"),
-        row.getBoolean("goes_on"));
+        row.getBoolean("is_ongoing"));
   }
 
   private static double seconds(Duration duration) {

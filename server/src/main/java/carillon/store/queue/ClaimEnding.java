@@ -28,7 +28,7 @@ record ClaimEnding(
     @Nullable String request,
     boolean blamed) {
 
-  static ClaimEnding reaped(Claims.Held held, Outcome outcome, boolean blamed) {
+  static ClaimEnding reaped(HeldClaims.Held held, Outcome outcome, boolean blamed) {
     return new ClaimEnding(
         held.tenant(), held.id(), held.type(), held.lease(), outcome, null, null, blamed);
   }

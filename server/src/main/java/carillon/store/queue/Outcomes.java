@@ -38,7 +38,8 @@ import org.jspecify.annotations.Nullable;
  * <p><b>Lock order.</b> To avoid deadlocks, every transaction takes its locks in this order: the
  * row of the node; tasks, partition by partition; concurrency keys; dead letters and their groups;
  * the catalog; rows of claims, by partition and id. Only the reaper locks a node's row, and it
- * never waits for a task ({@link Claims#reap}). {@code LockOrderTest} runs every pair concurrently.
+ * never waits for a task ({@link HeldClaims#reap}). {@code LockOrderTest} runs every pair
+ * concurrently.
  */
 public final class Outcomes {
 
@@ -143,7 +144,8 @@ public final class Outcomes {
       FROM done
       """;
 
-  // For all partitions at once, so that the groups are locked last and in one order.
+  // For all partitions at once, so that the groups are locked last and in one order. Triggers on
+  // dead_letter count the letters of each group in dead_letter_group.
   private static final String BURY =
       """
       /* Outcomes.bury */
@@ -172,27 +174,27 @@ public final class Outcomes {
    *
    * @param over the claims of which nothing is left
    */
-  public Written finish(List<Attempted> attempted, Set<UUID> over, String node) {
-    return db.inTransaction(tx -> finish(tx, attempted, over, node));
+  public Written finishAttempts(List<Attempted> attempted, Set<UUID> over, String node) {
+    return db.inTransaction(tx -> finishAttempts(tx, attempted, over, node));
   }
 
-  public Written finish(Tx tx, List<Attempted> attempted, Set<UUID> over, String node) {
-    Written written = finish(tx, attempted.stream().map(ClaimEnding::of).toList(), node);
+  public Written finishAttempts(Tx tx, List<Attempted> attempted, Set<UUID> over, String node) {
+    Written written = finishAll(tx, attempted.stream().map(ClaimEnding::of).toList(), node, false);
     tx.update(RETIRE, Column.uuids(over, id -> id));
     return written;
   }
 
   /** Saves outcomes that the holders report. */
-  Written finish(Tx tx, List<ClaimEnding> endings, String who) {
-    return finish(tx, endings, who, false);
+  Written finishReported(Tx tx, List<ClaimEnding> endings, String who) {
+    return finishAll(tx, endings, who, false);
   }
 
   /** Ends claims of lost holders whose lease has still lapsed at the time of the write. */
   Written finishLapsed(Tx tx, List<ClaimEnding> endings, String who) {
-    return finish(tx, endings, who, true);
+    return finishAll(tx, endings, who, true);
   }
 
-  private Written finish(Tx tx, List<ClaimEnding> endings, String who, boolean lapsed) {
+  private Written finishAll(Tx tx, List<ClaimEnding> endings, String who, boolean lapsed) {
     Map<Partition, List<ClaimEnding>> byPartition = new TreeMap<>();
     endings.forEach(
         ending ->
@@ -207,7 +209,7 @@ public final class Outcomes {
           done.forEach(one -> states.put(one.id(), one.state()));
           callbacks.write(tx, partition, done);
           done.stream().filter(one -> one.state() == TaskState.DEAD).forEach(dead::add);
-          tx.afterCommit(() -> done.forEach(this::note));
+          tx.afterCommit(() -> done.forEach(this::countAndWake));
           tx.moved(done);
         });
     if (!dead.isEmpty()) {
@@ -241,18 +243,18 @@ public final class Outcomes {
     tx.afterCommit(catalog::refresh);
   }
 
-  private void note(EndedTask done) {
+  private void countAndWake(EndedTask done) {
     counters.addEnd(
         done.end(), done.failure() == null ? null : FailureKind.valueOf(done.failure()));
     if (done.readyAt() != null) {
-      agenda.note(done.partition(), done.lane(), done.readyAt());
+      agenda.onReady(done.partition(), done.lane(), done.readyAt());
     }
     if (done.keyed()) {
       Lane lane = catalog.lane(done.lane());
       // Tasks that wait for this key were skipped, so the lane is read again from its head.
       catalog
           .lanes(lane.tenant(), lane.type())
-          .forEach(each -> agenda.note(done.partition(), each.id(), Instant.EPOCH));
+          .forEach(each -> agenda.onReady(done.partition(), each.id(), Instant.EPOCH));
     }
   }
 

@@ -50,7 +50,7 @@ public final class PullQueue {
   private final WorkQueue queue;
   private final QueueSweep sweep;
   private final Outcomes outcomes;
-  private final Claims claims;
+  private final HeldClaims claims;
   private final Agenda agenda;
   private final DbClock clock;
 
@@ -59,7 +59,7 @@ public final class PullQueue {
       WorkQueue queue,
       QueueSweep sweep,
       Outcomes outcomes,
-      Claims claims,
+      HeldClaims claims,
       Agenda agenda,
       DbClock clock) {
     this.catalog = catalog;
@@ -129,12 +129,12 @@ public final class PullQueue {
       }
       return claimed;
     } catch (RuntimeException e) {
-      tried.forEach(this::note); // so that the next claim finds them
+      tried.forEach(this::putBack); // so that the next claim finds them
       throw e;
     }
   }
 
-  private void note(Agenda.Entry entry) {
+  private void putBack(Agenda.Entry entry) {
     agenda.found(entry.partition(), entry.lane(), entry.from());
   }
 
@@ -220,7 +220,7 @@ public final class PullQueue {
             (partition, some) ->
                 accepted.putAll(current(tx, tenant, partition, some, types, ends)));
     // The tasks of all partitions before any claim: see the lock order in Outcomes.
-    accepted.keySet().retainAll(outcomes.finish(tx, ends, who).states().keySet());
+    accepted.keySet().retainAll(outcomes.finishReported(tx, ends, who).states().keySet());
     retireOver(tx, accepted.values());
     List<Boolean> results = new ArrayList<>();
     for (WorkReport report : reports) {
@@ -236,7 +236,7 @@ public final class PullQueue {
           .computeIfAbsent(report.id().partition(), _ -> new TreeMap<>())
           .merge(report.lease().claim(), 1, Integer::sum);
     }
-    ended.forEach((partition, claims) -> Claims.retireOver(tx, partition, claims));
+    ended.forEach((partition, claims) -> HeldClaims.retireOver(tx, partition, claims));
   }
 
   /** The reports with the current lease of their task; adds the outcome of each to {@code ends}. */
@@ -257,11 +257,11 @@ public final class PullQueue {
             types.isEmpty()
                 && report.kind() == WorkReport.Kind.COMPLETED
                 && !again.contains(report.id());
-    Map<TaskId, Claims.Held> held =
+    Map<TaskId, HeldClaims.Held> held =
         held(tx, tenant, partition, reports.stream().filter(isPlain.negate()).toList());
     Map<TaskId, WorkReport> first = new HashMap<>();
     for (WorkReport report : reports) {
-      Claims.Held task = held.get(report.id());
+      HeldClaims.Held task = held.get(report.id());
       boolean isCurrent =
           isPlain.test(report)
               || (task != null
@@ -283,9 +283,9 @@ public final class PullQueue {
     return first;
   }
 
-  private Map<TaskId, Claims.Held> held(
+  private Map<TaskId, HeldClaims.Held> held(
       Tx tx, TenantId tenant, Partition partition, List<WorkReport> reports) {
-    Map<TaskId, Claims.Held> held = new HashMap<>();
+    Map<TaskId, HeldClaims.Held> held = new HashMap<>();
     if (!reports.isEmpty()) {
       tx.query(
               Sql.forPartition(HELD, partition),
@@ -299,7 +299,7 @@ public final class PullQueue {
     return held;
   }
 
-  private Outcome outcome(WorkReport report, Claims.@Nullable Held task) {
+  private Outcome outcome(WorkReport report, HeldHeldClaims.@Nullable Held task) {
     String error = report.error() == null ? "the worker gave no reason" : report.error();
     Failure failure = new Failure(FailureKind.WORKER, error, null, report.output());
     return switch (report.kind()) {
@@ -310,7 +310,7 @@ public final class PullQueue {
     };
   }
 
-  private Outcome retry(WorkReport report, Claims.Held task, Failure failure) {
+  private Outcome retry(WorkReport report, HeldClaims.Held task, Failure failure) {
     return task.retry()
         .afterFailure(
             task.attempt(),

@@ -30,8 +30,9 @@ import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The queue across all tenants: the claim that takes due tasks. {@link QueueSweep} finds the lanes
- * to claim from, and {@link Outcomes} ends a claim.
+ * The queue across all tenants. The one place where tasks are claimed: {@link #claimDue} for nodes,
+ * {@link #claimForWorker} for workers. {@link QueueSweep} finds the lanes to claim from, {@link
+ * Outcomes} saves how the tasks end, and {@link HeldClaims} reaps claims whose holder was lost.
  */
 public final class WorkQueue {
 

@@ -22,7 +22,7 @@ public record Backfill(
     Instant to,
     OverlapRule overlap,
     int times,
-    int made,
+    int created,
     int existing,
     int skipped,
     Instant createdAt,

@@ -89,9 +89,9 @@ public final class BackfillSteps {
   /**
    * The result of a step.
    *
-   * @param made number of created tasks
+   * @param created number of created tasks
    */
-  public record Step(int made, boolean isOver) {
+  public record Step(int created, boolean isOver) {
     private static final Step NONE = new Step(0, true);
   }
 
@@ -167,8 +167,8 @@ public final class BackfillSteps {
   }
 
   private static int maxTimes(StoredSchedule schedule) {
-    int payload = Math.max(1, Tasks.payload(schedule.schedule().task().payload()));
-    return Math.clamp(Tasks.MOST_PAYLOAD / payload, 1, BATCH);
+    int payload = Math.max(1, Tasks.payloadLength(schedule.schedule().task().payload()));
+    return Math.clamp(Tasks.MAX_PAYLOAD / payload, 1, BATCH);
   }
 
   private static void stop(Tx tx, Row row) {
@@ -197,10 +197,10 @@ public final class BackfillSteps {
       """
       /* BackfillSteps.advance */
       UPDATE carillon.backfill
-      SET made = made + ?,
+      SET created = created + ?,
           existing = existing + ?,
           skipped = skipped + ?,
-          times = greatest(times, made + existing + skipped + ?), -- the schedule may have changed since
+          times = greatest(times, created + existing + skipped + ?), -- the schedule may have changed since
           cursor = ?,
           due_at = ?,
           stepped_at = clock_timestamp(),
@@ -237,15 +237,15 @@ public final class BackfillSteps {
         dueAt = dueAt.plusMillis(1);
       }
     }
-    int made = write(tx, row, schedule, fires);
-    if (made > 0) {
+    int created = write(tx, row, schedule, fires);
+    if (created > 0) {
       Instant planAt = now.plus(PLAN_AGAIN_AFTER);
       tx.update(PLAN_BY, planAt, schedule.id(), planAt);
     }
     tx.update(
         ADVANCE,
-        made,
-        some.times().size() - skipped - made,
+        created,
+        some.times().size() - skipped - created,
         skipped,
         some.times().size(),
         some.upTo(),
@@ -253,7 +253,7 @@ public final class BackfillSteps {
         some.isOver(),
         some.isOver(),
         row.id());
-    return new Step(made, some.isOver());
+    return new Step(created, some.isOver());
   }
 
   // By the instant alone: after a change of zone, the same instant has another local time.

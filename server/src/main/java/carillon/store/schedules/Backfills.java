@@ -129,11 +129,11 @@ public final class Backfills {
 
   /** A schedule had no fires before it was created. */
   private static boolean isForgotten(StoredSchedule schedule, Request request, Instant known) {
-    Instant made = schedule.createdAt();
+    Instant createdAt = schedule.createdAt();
     return !request.again()
-        && made.isBefore(known)
+        && createdAt.isBefore(known)
         && request.from().isBefore(known)
-        && !request.to().isBefore(made);
+        && !request.to().isBefore(createdAt);
   }
 
   /**
@@ -260,7 +260,7 @@ public final class Backfills {
 
   private static final String COLUMNS =
       """
-      b.id, s.name, s.type, b.state, b.from_at, b.to_at, b.overlap, b.times, b.made, b.existing, b.skipped,
+      b.id, s.name, s.type, b.state, b.from_at, b.to_at, b.overlap, b.times, b.created, b.existing, b.skipped,
       b.created_at, b.created_by, b.finished_at
       """;
 
@@ -274,7 +274,7 @@ public final class Backfills {
         Sql.requiredInstant(row, "to_at"),
         OverlapRule.valueOf(row.getString("overlap")),
         row.getInt("times"),
-        row.getInt("made"),
+        row.getInt("created"),
         row.getInt("existing"),
         row.getInt("skipped"),
         Sql.requiredInstant(row, "created_at"),
@@ -328,7 +328,7 @@ public final class Backfills {
         JsonNodeFactory.instance
             .objectNode()
             .put("id", id.toString())
-            .put("made", found.get().made());
+            .put("created", found.get().created());
     Audit.record(tx, tenant, who, "schedule.backfill.stop", schedule, detail.toString());
     return saved(tx, tenant, schedule, id);
   }

@@ -110,13 +110,13 @@ public final class DueSchedules {
    * Locks the first due schedules, passes them to {@code decide} and writes its decisions, in one
    * transaction. Harmless on several nodes at once, because of the locks.
    *
-   * @param decide may leave out schedules, which stay due
+   * @param decide {@code CronPlanner.decideAll}; may leave out schedules, which stay due
    */
-  public Step planDue(Instant now, int limit, Function<List<Locked>, List<Planned>> decide) {
+  public Step planUnderLock(Instant now, int limit, Function<List<Locked>, List<Planned>> decide) {
     return db.inTransaction(tx -> plan(tx, now, limit, decide));
   }
 
-  /** Plans one schedule like {@link #planDue}, if it is still due. */
+  /** Plans one schedule like {@link #planUnderLock}, if it is still due. */
   public Step planOne(Instant now, Due one, Function<List<Locked>, List<Planned>> decide) {
     return db.inTransaction(tx -> plan(tx, now, List.of(one), decide));
   }
@@ -170,7 +170,7 @@ public final class DueSchedules {
       """
           .formatted(ScheduleRows.COLUMNS);
 
-  /** {@link #planDue} in a transaction of the caller. */
+  /** {@link #planUnderLock} in a transaction of the caller. */
   Step plan(Tx tx, Instant now, int limit, Function<List<Locked>, List<Planned>> decide) {
     List<Due> due = withinPayload(due(tx, now, limit));
     return due.isEmpty() ? Step.IDLE : plan(tx, now, due, decide);
@@ -181,7 +181,7 @@ public final class DueSchedules {
     long payload = 0;
     for (int i = 0; i < due.size(); i++) {
       payload += due.get(i).payload();
-      if (i > 0 && payload > Tasks.MOST_PAYLOAD) {
+      if (i > 0 && payload > Tasks.MAX_PAYLOAD) {
         return due.subList(0, i);
       }
     }

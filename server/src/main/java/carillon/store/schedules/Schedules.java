@@ -223,6 +223,7 @@ public final class Schedules {
       if (isOver(schedule.endAt(), now) && !keepsEnd) {
         return new Result.EndIsOver();
       }
+      // Before the create branch: it throws if a new schedule has hidden secrets.
       Schedule withSecrets =
           schedule.keeping(before == null ? null : before.schedule().task().target());
       // Errors of the definition come first: "apply" validates with a version that never matches.

@@ -32,8 +32,8 @@ public final class StorageReader {
   public record Storage(
       Instant at,
       @Nullable Duration oldestSnapshot,
-      List<PartitionPart> partitions,
-      List<TablePart> tables) {
+      List<PartitionSize> partitions,
+      List<TableSize> tables) {
     public Storage {
       partitions = List.copyOf(partitions);
       tables = List.copyOf(tables);
@@ -46,20 +46,20 @@ public final class StorageReader {
    * @param bytes including indexes and TOAST
    * @param rows an estimate of PostgreSQL, like {@code deadRows}
    */
-  public record Part(long bytes, long rows, long deadRows) {}
+  public record Size(long bytes, long rows, long deadRows) {}
 
   /** The tables of a day. */
-  public record PartitionPart(LocalDate day, Part part, @Nullable Instant lastVacuumAt) {}
+  public record PartitionSize(LocalDate day, Size size, @Nullable Instant lastVacuumAt) {}
 
   /** A table that is not partitioned by day. */
-  public record TablePart(String name, Part part) {}
+  public record TableSize(String name, Size size) {}
 
   /** Runs three statements that read statistics and file sizes. */
   public Storage read() {
     return db.inTransaction(
         tx -> {
-          List<PartitionPart> partitions = tx.query(PARTITIONS, StorageReader::partition);
-          List<TablePart> tables = tx.query(TABLES, StorageReader::table);
+          List<PartitionSize> partitions = tx.query(PARTITIONS, StorageReader::partition);
+          List<TableSize> tables = tx.query(TABLES, StorageReader::table);
           return tx.query(OLDEST, row -> storage(row, partitions, tables)).getFirst();
         });
   }
@@ -89,7 +89,7 @@ public final class StorageReader {
       """;
 
   private static Storage storage(
-      ResultSet row, List<PartitionPart> partitions, List<TablePart> tables) throws SQLException {
+      ResultSet row, List<PartitionSize> partitions, List<TableSize> tables) throws SQLException {
     long micros = row.getLong("oldest_us");
     Duration oldest = row.wasNull() ? null : Duration.of(micros, ChronoUnit.MICROS);
     return new Storage(Sql.requiredInstant(row, "at"), oldest, partitions, tables);
@@ -113,9 +113,9 @@ public final class StorageReader {
       ORDER BY partition.day
       """;
 
-  private static PartitionPart partition(ResultSet row) throws SQLException {
-    return new PartitionPart(
-        row.getObject("day", LocalDate.class), part(row), Sql.instant(row, "vacuumed_at"));
+  private static PartitionSize partition(ResultSet row) throws SQLException {
+    return new PartitionSize(
+        row.getObject("day", LocalDate.class), size(row), Sql.instant(row, "vacuumed_at"));
   }
 
   private static final String TABLES =
@@ -132,11 +132,11 @@ public final class StorageReader {
       ORDER BY bytes DESC, name
       """;
 
-  private static TablePart table(ResultSet row) throws SQLException {
-    return new TablePart(row.getString("name"), part(row));
+  private static TableSize table(ResultSet row) throws SQLException {
+    return new TableSize(row.getString("name"), size(row));
   }
 
-  private static Part part(ResultSet row) throws SQLException {
-    return new Part(row.getLong("bytes"), row.getLong("rows"), row.getLong("dead_rows"));
+  private static Size size(ResultSet row) throws SQLException {
+    return new Size(row.getLong("bytes"), row.getLong("rows"), row.getLong("dead_rows"));
   }
 }

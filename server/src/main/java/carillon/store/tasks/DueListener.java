@@ -11,5 +11,5 @@ import java.time.Instant;
 public interface DueListener {
 
   /** A task in this lane of the partition is ready at that time. */
-  void note(Partition partition, int lane, Instant readyAt);
+  void onReady(Partition partition, int lane, Instant readyAt);
 }

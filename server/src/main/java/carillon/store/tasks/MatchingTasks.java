@@ -264,7 +264,7 @@ final class MatchingTasks {
   private static WaitingScan.Result changeByKey(Tx tx, Search search, WaitingScan.Change change) {
     int changed = 0;
     for (List<Partition> partitions : Partitions.inGroups(tx)) {
-      int max = Tasks.MOST_AT_ONCE - changed;
+      int max = Tasks.MAX_AT_ONCE - changed;
       Map<Partition, List<UUID>> found =
           tx.readUnlocking(() -> findByKey(tx, search, partitions, max));
       for (Map.Entry<Partition, List<UUID>> entry : found.entrySet()) {
@@ -290,8 +290,8 @@ final class MatchingTasks {
   }
 
   private static BulkResult result(WaitingScan.Result scanned, int requested) {
-    boolean isMore = scanned.next() != null || scanned.changed() >= Tasks.MOST_AT_ONCE;
-    return new BulkResult(scanned.changed(), requested, isMore, scanned.next());
+    boolean hasMore = scanned.next() != null || scanned.changed() >= Tasks.MAX_AT_ONCE;
+    return new BulkResult(scanned.changed(), requested, hasMore, scanned.next());
   }
 
   // Locks in the order in which the tasks were found. It is the same in every scan, so that two
@@ -364,7 +364,7 @@ final class MatchingTasks {
         .map(Run::first)
         .min(Instant::compareTo)
         .ifPresent(first -> Partitions.openEarlier(tx, partition, first));
-    tx.afterCommit(() -> runs.forEach(run -> due.note(partition, run.lane(), run.first())));
+    tx.afterCommit(() -> runs.forEach(run -> due.onReady(partition, run.lane(), run.first())));
     return runs.stream().mapToInt(Run::tasks).sum();
   }
 

@@ -82,10 +82,10 @@ final class PackedRows {
     PackedTasks.Cursor task = tasks.cursor();
     while (task.next()) {
       Instant dueAt = task.dueAt(now);
-      int place = bursts.next(dueAt);
+      int offset = bursts.next(dueAt);
       DayRange range = DayRange.of(dueAt, now);
       days.add(range);
-      TaskId id = TaskId.at(range.idTime(dueAt), place, ThreadLocalRandom.current());
+      TaskId id = TaskId.at(range.idTime(dueAt), offset, ThreadLocalRandom.current());
       int i = task.index();
       idHigh[i] = id.value().getMostSignificantBits();
       idLow[i] = id.value().getLeastSignificantBits();
@@ -104,7 +104,7 @@ final class PackedRows {
 
   /** Some microseconds after the due time, which spreads a burst; the id has them too. */
   private Instant readyAt(int index, Instant dueAt) {
-    return dueAt.plus(TaskId.placeOf(idHigh[index]), ChronoUnit.MICROS);
+    return dueAt.plus(TaskId.offsetOf(idHigh[index]), ChronoUnit.MICROS);
   }
 
   Map<Partition, int[]> byPartition() {

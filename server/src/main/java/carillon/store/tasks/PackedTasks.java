@@ -34,8 +34,8 @@ public final class PackedTasks implements AutoCloseable {
   private ByteBuffer scratch = ByteBuffer.allocate(SCRATCH);
   private long bytes;
 
-  public PackedTasks(SpillBuffer.Room room) {
-    this.records = new SpillBuffer(room);
+  public PackedTasks(SpillBuffer.Budget budget) {
+    this.records = new SpillBuffer(budget);
   }
 
   public int size() {

@@ -15,9 +15,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A list of byte records. Keeps them in memory while {@link Room} grants it, then writes them to a
- * temporary file in one of its directories. The file has mode 0600 and is unlinked as soon as it is
- * open, so that a crash leaves nothing behind.
+ * A list of byte records. Keeps them in memory while {@link Budget} grants it, then writes them to
+ * a temporary file in one of its directories. The file has mode 0600 and is unlinked as soon as it
+ * is open, so that a crash leaves nothing behind.
  */
 public final class SpillBuffer implements AutoCloseable {
 
@@ -28,13 +28,15 @@ public final class SpillBuffer implements AutoCloseable {
 
   private static final int FIRST_RECORDS = 64;
 
-  private final Room room;
+  private final Budget budget;
   private final List<Segment> segments = new ArrayList<>();
 
   private byte[] filling = new byte[0];
   private int filled;
 
-  /** For each record the index of its segment in the upper 32 bits, and its offset in the lower. */
+  /**
+   * For each record the index of its segment in the upper 32 bits, and its offset in the lower 32.
+   */
   private long[] positions = new long[0];
 
   private int size;
@@ -44,33 +46,33 @@ public final class SpillBuffer implements AutoCloseable {
   private boolean cannotSpill;
 
   /** How much memory and disk a buffer may use. */
-  public interface Room {
+  public interface Budget {
 
     /** Reserves this much memory; returns false if the bytes have to go to the file. */
-    boolean tryHold(int bytes);
+    boolean tryReserveMemory(int bytes);
 
     /** Reserves this much memory, or throws. */
-    void mustHold(int bytes);
+    void reserveMemory(int bytes);
 
     /** Reserves this much disk space, or throws. */
-    void mustSpill(int bytes);
+    void reserveDisk(int bytes);
 
     /** The directories for the file; the first one that is writable is used. */
     List<Path> directories();
 
-    /** Room without a bound, for callers with few records. */
-    static Room unbounded() {
-      return new Room() {
+    /** A budget without a bound, for callers with few records. */
+    static Budget unbounded() {
+      return new Budget() {
         @Override
-        public boolean tryHold(int bytes) {
+        public boolean tryReserveMemory(int bytes) {
           return true;
         }
 
         @Override
-        public void mustHold(int bytes) {}
+        public void reserveMemory(int bytes) {}
 
         @Override
-        public void mustSpill(int bytes) {}
+        public void reserveDisk(int bytes) {}
 
         @Override
         public List<Path> directories() {
@@ -93,8 +95,8 @@ public final class SpillBuffer implements AutoCloseable {
     }
   }
 
-  public SpillBuffer(Room room) {
-    this.room = room;
+  public SpillBuffer(Budget budget) {
+    this.budget = budget;
   }
 
   public int size() {
@@ -139,7 +141,7 @@ public final class SpillBuffer implements AutoCloseable {
 
   private void growIndex() {
     int more = Math.max(FIRST_RECORDS, size);
-    room.mustHold(more * Long.BYTES);
+    budget.reserveMemory(more * Long.BYTES);
     positions = Arrays.copyOf(positions, size + more);
   }
 
@@ -150,7 +152,7 @@ public final class SpillBuffer implements AutoCloseable {
     if (filled + length <= SEGMENT) {
       int enough = Math.max(FIRST_SEGMENT, Math.max(2 * filling.length, filled + length));
       int grown = Math.min(SEGMENT, enough);
-      room.mustHold(grown - filling.length);
+      budget.reserveMemory(grown - filling.length);
       filling = Arrays.copyOf(filling, grown);
       return;
     }
@@ -160,10 +162,10 @@ public final class SpillBuffer implements AutoCloseable {
 
   /** A record larger than a segment gets its own segment. */
   private void addAlone(byte[] bytes, int from, int length) {
-    if (room.tryHold(length)) {
+    if (budget.tryReserveMemory(length)) {
       segments.add(new Segment(Arrays.copyOfRange(bytes, from, from + length), length, 0));
     } else if (!spill(bytes, from, length)) {
-      room.mustHold(length);
+      budget.reserveMemory(length);
       segments.add(new Segment(Arrays.copyOfRange(bytes, from, from + length), length, 0));
     }
   }
@@ -172,11 +174,11 @@ public final class SpillBuffer implements AutoCloseable {
     if (filled == 0) {
       return;
     }
-    if (room.tryHold(SEGMENT)) { // for the next segment; this one stays in memory
+    if (budget.tryReserveMemory(SEGMENT)) { // for the next segment; this one stays in memory
       segments.add(new Segment(filling, filled, 0));
       filling = new byte[SEGMENT];
     } else if (!spill(filling, 0, filled)) {
-      room.mustHold(SEGMENT);
+      budget.reserveMemory(SEGMENT);
       segments.add(new Segment(filling, filled, 0));
       filling = new byte[SEGMENT];
     }
@@ -188,7 +190,7 @@ public final class SpillBuffer implements AutoCloseable {
     if (cannotSpill) {
       return false;
     }
-    room.mustSpill(length);
+    budget.reserveDisk(length);
     try {
       FileChannel out = file();
       ByteBuffer rest = ByteBuffer.wrap(bytes, from, length);
@@ -203,7 +205,7 @@ public final class SpillBuffer implements AutoCloseable {
       cannotSpill = true;
       log.warn(
           "cannot write a temporary file directories={} error={}",
-          room.directories(),
+          budget.directories(),
           e.toString());
       return false;
     }
@@ -225,7 +227,7 @@ public final class SpillBuffer implements AutoCloseable {
 
   private Path newFile() throws IOException {
     IOException failed = new IOException("no directory is configured");
-    for (Path directory : room.directories()) {
+    for (Path directory : budget.directories()) {
       try {
         return Files.createTempFile(directory, "carillon-", ".spill"); // creates it with mode 0600
       } catch (IOException e) {

@@ -41,7 +41,7 @@ final class TaskChanges {
     this.redrives = new TaskRedrives(due);
   }
 
-  private ChangeResult change(
+  private ChangeResult underLock(
       Tx tx,
       TenantId tenant,
       TaskId id,
@@ -88,7 +88,7 @@ final class TaskChanges {
       """;
 
   ChangeResult cancel(Tx tx, TenantId tenant, TaskId id, String who, @Nullable Integer ifVersion) {
-    return change(
+    return underLock(
         tx,
         tenant,
         id,
@@ -146,7 +146,7 @@ final class TaskChanges {
       """;
 
   ChangeResult runNow(Tx tx, TenantId tenant, TaskId id, String who, @Nullable Integer ifVersion) {
-    return change(
+    return underLock(
         tx,
         tenant,
         id,
@@ -168,13 +168,13 @@ final class TaskChanges {
     Instant readyAt = task.readyAt();
     if (readyAt != null) {
       Partitions.openEarlier(tx, id.partition(), readyAt);
-      tx.afterCommit(() -> due.note(id.partition(), task.lane().id(), readyAt));
+      tx.afterCommit(() -> due.onReady(id.partition(), task.lane().id(), readyAt));
     }
     return new ChangeResult.Changed(task);
   }
 
   ChangeResult redrive(Tx tx, TenantId tenant, TaskId id, String who, @Nullable Integer ifVersion) {
-    return change(
+    return underLock(
         tx,
         tenant,
         id,
@@ -190,9 +190,9 @@ final class TaskChanges {
         });
   }
 
-  private static final String RENAME_LETTER =
+  private static final String SET_LETTER_KEY =
       """
-      /* TaskChanges.renameLetter */
+      /* TaskChanges.setLetterKey */
       UPDATE carillon.dead_letter
       SET key = ?
       WHERE tenant = ?
@@ -226,7 +226,7 @@ final class TaskChanges {
       TaskPatch requested,
       String who,
       @Nullable Integer ifVersion) {
-    return change(
+    return underLock(
         tx,
         tenant,
         id,
@@ -256,7 +256,7 @@ final class TaskChanges {
               tenant,
               id);
           if (patch.key() != null && task.state() == TaskState.DEAD) {
-            t.update(RENAME_LETTER, patch.key(), tenant, id);
+            t.update(SET_LETTER_KEY, patch.key(), tenant, id);
           }
           Audit.record(t, tenant, who, "task.edit", id.toString(), TaskAuditDetail.of(task, patch));
           recordTouched(t, task);

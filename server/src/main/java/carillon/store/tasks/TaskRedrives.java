@@ -114,7 +114,7 @@ public final class TaskRedrives {
     earliest.values().stream()
         .min(Instant::compareTo)
         .ifPresent(first -> Partitions.openEarlier(tx, partition, first));
-    tx.afterCommit(() -> earliest.forEach((lane, at) -> due.note(partition, lane, at)));
+    tx.afterCommit(() -> earliest.forEach((lane, at) -> due.onReady(partition, lane, at)));
   }
 
   private static final String DELETE_LETTERS =

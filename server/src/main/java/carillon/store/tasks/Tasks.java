@@ -40,7 +40,7 @@ public final class Tasks {
   private static final int INSERT_BATCH = 2_000;
 
   /** Approximate payload per transaction when Carillon itself creates many tasks. */
-  public static final int MOST_PAYLOAD = 16 << 20;
+  public static final int MAX_PAYLOAD = 16 << 20;
 
   /** Approximate payload per statement, which is held in memory several times. */
   private static final int STATEMENT_PAYLOAD = 4 << 20;
@@ -57,7 +57,7 @@ public final class Tasks {
   /** The maximum number of rows per COPY, so that it ends before statement_timeout. */
   private static final int COPY_BATCH = 10_000;
 
-  private static final Duration NOTED_AHEAD = Duration.ofMinutes(1);
+  private static final Duration ANNOUNCED_AHEAD = Duration.ofMinutes(1);
 
   private final Catalog catalog;
   private final Partitions partitions;
@@ -126,7 +126,7 @@ public final class Tasks {
     if (existing.isPresent()) {
       return new CreateResult.Existing(existing.get());
     }
-    insert(tx, List.of(row));
+    insertRows(tx, List.of(row));
     return new CreateResult.Created(view(row));
   }
 
@@ -140,7 +140,7 @@ public final class Tasks {
 
   /** Creates all tasks or none, as {@link #createAll(Tx, TenantId, PackedTasks)} does. */
   public BatchResult createAll(Tx tx, TenantId tenant, List<NewTask> tasks) {
-    try (PackedTasks packed = new PackedTasks(SpillBuffer.Room.unbounded())) {
+    try (PackedTasks packed = new PackedTasks(SpillBuffer.Budget.unbounded())) {
       tasks.forEach(packed::add);
       return createAll(tx, tenant, packed);
     }
@@ -162,16 +162,16 @@ public final class Tasks {
     int[] lanes = lanes(tenant, tasks);
     PackedRows rows = new PackedRows(tenant, tasks, lanes, now(), bursts);
     rows.days().forEach(partitions::ensure);
-    insert(tx, rows);
+    insertPacked(tx, rows);
     return new BatchResult.Created(rows.ids());
   }
 
   private int[] lanes(TenantId tenant, PackedTasks tasks) {
     BatchLanes wanted = catalog.lanesFor(tenant, tasks.size());
     PackedTasks.Cursor task = tasks.cursor();
-    boolean isForAll = false; // whether the lane is the only slice
+    boolean isOnlySlice = false;
     while (task.next()) {
-      if (isForAll && task.isSameLane()) {
+      if (isOnlySlice && task.isSameLane()) {
         wanted.wantSame(task.index());
       } else {
         TaskType type = catalog.type(tenant, task.type());
@@ -184,7 +184,7 @@ public final class Tasks {
             Math.floorMod(
                 hash == null ? ThreadLocalRandom.current().nextInt() : hash, type.slices()),
             task.route());
-        isForAll = type.slices() == 1;
+        isOnlySlice = type.slices() == 1;
       }
     }
     wanted.create(true);
@@ -193,12 +193,12 @@ public final class Tasks {
     return lanes;
   }
 
-  private void insert(Tx tx, PackedRows rows) {
+  private void insertPacked(Tx tx, PackedRows rows) {
     rows.byPartition()
         .forEach(
             (partition, indexes) -> {
               if (indexes.length < COPIED_FROM && rows.bytes(indexes) < COPIED_FROM_BYTES) {
-                insert(tx, partition, rows.copies(indexes));
+                insertPartition(tx, partition, rows.copies(indexes));
               } else {
                 for (int from = 0; from < indexes.length; from += COPY_BATCH) {
                   int to = Math.min(indexes.length, from + COPY_BATCH);
@@ -211,7 +211,8 @@ public final class Tasks {
           counters.addCreated(rows.ids().size());
           rows.earliest()
               .forEach(
-                  (partition, lanes) -> lanes.forEach((lane, at) -> note(partition, lane, at)));
+                  (partition, lanes) ->
+                      lanes.forEach((lane, at) -> announceIfSoon(partition, lane, at)));
         });
     tx.created(rows.created());
   }
@@ -272,19 +273,19 @@ public final class Tasks {
     int from = 0;
     long payload = 0;
     for (int i = 0; i < rows.size(); i++) {
-      int size = payload(rows.get(i).spec().payload());
+      int size = payloadLength(rows.get(i).spec().payload());
       if (i > from && (i - from == INSERT_BATCH || payload + size > STATEMENT_PAYLOAD)) {
-        insert(tx, rows.subList(from, i));
+        insertRows(tx, rows.subList(from, i));
         from = i;
         payload = 0;
       }
       payload += size;
     }
-    insert(tx, rows.subList(from, rows.size()));
+    insertRows(tx, rows.subList(from, rows.size()));
   }
 
   /** The length of a payload in characters, which is known without encoding it. */
-  public static int payload(@Nullable String payload) {
+  public static int payloadLength(@Nullable String payload) {
     return payload == null ? 0 : payload.length();
   }
 
@@ -337,21 +338,21 @@ public final class Tasks {
     Instant dueAt = dueAt(task, now);
     DayRange days = DayRange.of(dueAt, now);
     partitions.ensure(days);
-    int place = bursts.next(dueAt);
-    TaskId id = TaskId.at(days.idTime(dueAt), place, ThreadLocalRandom.current());
-    return row(lane, id, task, dueAt, place, now);
+    int offset = bursts.next(dueAt);
+    TaskId id = TaskId.at(days.idTime(dueAt), offset, ThreadLocalRandom.current());
+    return row(lane, id, task, dueAt, offset, now);
   }
 
   /**
-   * @param place microseconds by which it becomes ready after it is due, which spreads a burst
+   * @param offset microseconds by which it becomes ready after it is due, which spreads a burst
    */
   private static TaskRow row(
-      Lane lane, TaskId id, NewTask task, Instant dueAt, int place, Instant now) {
+      Lane lane, TaskId id, NewTask task, Instant dueAt, int offset, Instant now) {
     return new TaskRow(
         id,
         lane,
         task.spec(),
-        dueAt.plus(place, ChronoUnit.MICROS),
+        dueAt.plus(offset, ChronoUnit.MICROS),
         dueAt,
         now,
         expiresAt(task, dueAt),
@@ -390,14 +391,14 @@ public final class Tasks {
           .formatted(COLUMNS.names(), COLUMNS.arrays());
 
   /** Runs one statement per partition, and adds the tasks to the agenda once committed. */
-  private void insert(Tx tx, List<TaskRow> rows) {
+  private void insertRows(Tx tx, List<TaskRow> rows) {
     Map<Partition, List<TaskRow>> byPartition = new TreeMap<>();
     rows.forEach(
         row -> byPartition.computeIfAbsent(row.id().partition(), _ -> new ArrayList<>()).add(row));
     byPartition.forEach(
         (partition, some) -> {
           if (some.size() < COPIED_FROM) {
-            insert(tx, partition, some);
+            insertPartition(tx, partition, some);
           } else {
             copy(tx, partition, some);
           }
@@ -406,12 +407,14 @@ public final class Tasks {
         () -> {
           counters.addCreated(rows.size());
           byPartition.forEach(
-              (partition, some) -> earliest(some).forEach((lane, at) -> note(partition, lane, at)));
+              (partition, some) ->
+                  earliest(some).forEach((lane, at) -> announceIfSoon(partition, lane, at)));
         });
     tx.created(rows);
   }
 
-  private static void insert(Tx tx, Partition partition, List<? extends InsertedTask> rows) {
+  private static void insertPartition(
+      Tx tx, Partition partition, List<? extends InsertedTask> rows) {
     List<Object> values = new ArrayList<>();
     values.add(partition);
     values.add(Column.ints(rows, row -> row.tenant().value()));
@@ -457,9 +460,9 @@ public final class Tasks {
   }
 
   /** The sweep finds tasks that are due more than a minute later. */
-  private void note(Partition partition, int lane, Instant readyAt) {
-    if (readyAt.isBefore(clock.instant().plus(NOTED_AHEAD))) {
-      due.note(partition, lane, readyAt);
+  private void announceIfSoon(Partition partition, int lane, Instant readyAt) {
+    if (readyAt.isBefore(clock.instant().plus(ANNOUNCED_AHEAD))) {
+      due.onReady(partition, lane, readyAt);
     }
   }
 
@@ -480,9 +483,9 @@ public final class Tasks {
       RETURNING task
       """;
 
-  private static final String HAND_KEY_ON =
+  private static final String TRANSFER_KEY =
       """
-      /* Tasks.handKeyOn */
+      /* Tasks.transferKey */
       UPDATE carillon.unique_task
       SET task = ?
       WHERE tenant = ?
@@ -518,7 +521,7 @@ public final class Tasks {
     Optional<TaskView> existing =
         recent.isPresent() ? recent : reader.liveByKey(tx, tenant, type, key);
     if (existing.isEmpty() && !holder.equals(row.id())) {
-      tx.update(HAND_KEY_ON, row.id(), tenant, type, key);
+      tx.update(TRANSFER_KEY, row.id(), tenant, type, key);
     }
     return existing;
   }
@@ -564,11 +567,11 @@ public final class Tasks {
   }
 
   /** Tasks per bulk change, which is one transaction: more would hold its locks for too long. */
-  public static final int MOST_AT_ONCE = 50_000;
+  public static final int MAX_AT_ONCE = 50_000;
 
   /**
    * Cancels waiting tasks that match, and requests cancellation of running ones; at most about
-   * {@link #MOST_AT_ONCE} per call.
+   * {@link #MAX_AT_ONCE} per call.
    *
    * @param from where the previous call ended
    */
@@ -595,7 +598,7 @@ public final class Tasks {
   }
 
   /**
-   * Makes matching tasks that wait for their due time due now; at most about {@link #MOST_AT_ONCE}
+   * Makes matching tasks that wait for their due time due now; at most about {@link #MAX_AT_ONCE}
    * per call.
    *
    * @param from where the previous call ended

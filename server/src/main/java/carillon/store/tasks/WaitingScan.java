@@ -192,6 +192,6 @@ final class WaitingScan {
   }
 
   private boolean isOverBounds() {
-    return left <= 0 || changed + usualChunk > Tasks.MOST_AT_ONCE || nanos.getAsLong() - end >= 0;
+    return left <= 0 || changed + usualChunk > Tasks.MAX_AT_ONCE || nanos.getAsLong() - end >= 0;
   }
 }

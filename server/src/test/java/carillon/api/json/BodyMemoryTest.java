@@ -75,15 +75,16 @@ class BodyMemoryTest {
     try (BodyMemory.Share one = memory.share(ONE);
         BodyMemory.Share more = memory.share(ONE);
         BodyMemory.Share other = memory.share(OTHER)) {
-      one.mustHold(8 * MIB);
+      one.reserveMemory(8 * MIB);
 
-      ApiException refused = catchThrowableOfType(ApiException.class, () -> more.mustHold(1024));
+      ApiException refused =
+          catchThrowableOfType(ApiException.class, () -> more.reserveMemory(1024));
 
       assertThat(refused.code()).isEqualTo(ErrorCode.OVERLOADED);
       assertThat(refused.detail()).contains("this tenant's requests", "8 MiB");
       assertThat(refused.headers()).containsEntry("Retry-After", "1");
       assertThat(refused.closes()).isTrue();
-      other.mustHold(8 * MIB);
+      other.reserveMemory(8 * MIB);
     }
     assertThat(memory.used()).isZero();
   }
@@ -94,13 +95,14 @@ class BodyMemoryTest {
     for (int tenant = 10; tenant < 14; tenant++) {
       BodyMemory.Share share = memory.share(new TenantId(tenant));
       shares.add(share);
-      share.mustHold(7 * MIB);
+      share.reserveMemory(7 * MIB);
     }
     try (BodyMemory.Share small = memory.share(ONE);
         BodyMemory.Share large = memory.share(OTHER)) {
-      small.mustHold(4 << 10);
+      small.reserveMemory(4 << 10);
 
-      ApiException refused = catchThrowableOfType(ApiException.class, () -> large.mustHold(MIB));
+      ApiException refused =
+          catchThrowableOfType(ApiException.class, () -> large.reserveMemory(MIB));
 
       assertThat(refused.detail()).contains("this node");
     }
@@ -111,20 +113,20 @@ class BodyMemoryTest {
   @Test
   void a_waiting_large_request_does_not_block_a_small_one() throws Exception {
     BodyMemory.Share holder = memory.share(ONE);
-    holder.mustHold(8 * MIB);
+    holder.reserveMemory(8 * MIB);
     CountDownLatch waits = new CountDownLatch(1);
     CompletableFuture<Void> large =
         CompletableFuture.runAsync(
             () -> {
               try (BodyMemory.Share share = memory.share(ONE)) {
                 waits.countDown();
-                share.mustHold(4 * MIB);
+                share.reserveMemory(4 * MIB);
               }
             });
     assertThat(waits.await(10, TimeUnit.SECONDS)).isTrue();
 
     try (BodyMemory.Share small = memory.share(OTHER)) {
-      small.mustHold(1024);
+      small.reserveMemory(1024);
     }
     holder.close();
 
@@ -136,15 +138,17 @@ class BodyMemoryTest {
   void two_requests_that_want_each_others_memory_do_not_wait_forever() {
     BodyMemory.Share one = memory.share(ONE);
     BodyMemory.Share two = memory.share(ONE);
-    one.mustHold(4 * MIB);
-    two.mustHold(4 * MIB);
+    one.reserveMemory(4 * MIB);
+    two.reserveMemory(4 * MIB);
 
     List<CompletableFuture<ApiException>> both =
         List.of(one, two).stream()
             .map(
                 share ->
                     CompletableFuture.supplyAsync(
-                        () -> catchThrowableOfType(ApiException.class, () -> share.mustHold(MIB))))
+                        () ->
+                            catchThrowableOfType(
+                                ApiException.class, () -> share.reserveMemory(MIB))))
             .toList();
 
     for (CompletableFuture<ApiException> each : both) {
@@ -158,10 +162,10 @@ class BodyMemoryTest {
   @Test
   void data_that_can_spill_leaves_memory_for_data_that_cannot() {
     try (BodyMemory.Share share = memory.share(ONE)) {
-      assertThat(share.tryHold(MIB)).isTrue();
-      assertThat(share.tryHold(1024)).isFalse();
+      assertThat(share.tryReserveMemory(MIB)).isTrue();
+      assertThat(share.tryReserveMemory(1024)).isFalse();
 
-      share.mustHold(7 * MIB);
+      share.reserveMemory(7 * MIB);
     }
     assertThat(memory.used()).isZero();
   }

@@ -418,7 +418,7 @@ class StatsApiTest {
         Thread.ofPlatform()
             .start(
                 () ->
-                    gate.tryAlone(
+                    gate.tryExclusively(
                         turn,
                         () -> {
                           busy.countDown();
@@ -427,13 +427,13 @@ class StatsApiTest {
     busy.await();
     AtomicInteger runs = new AtomicInteger();
     try {
-      assertThat(gate.tryAlone(turn, runs::incrementAndGet)).isFalse();
+      assertThat(gate.tryExclusively(turn, runs::incrementAndGet)).isFalse();
     } finally {
       released.countDown();
       other.join();
     }
     assertThat(runs).hasValue(0);
-    assertThat(gate.tryAlone(turn, runs::incrementAndGet)).isTrue();
+    assertThat(gate.tryExclusively(turn, runs::incrementAndGet)).isTrue();
     assertThat(runs).hasValue(1);
   }
 

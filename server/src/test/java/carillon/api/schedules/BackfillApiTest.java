@@ -66,7 +66,7 @@ class BackfillApiTest {
     assertThat(started.json().get("times").asInt()).isEqualTo(3);
     assertThat(started.json().get("finishedAt").isNull()).isTrue();
     assertThat(done.get("status").asString()).isEqualTo("DONE");
-    assertThat(done.get("made").asInt()).isEqualTo(3);
+    assertThat(done.get("created").asInt()).isEqualTo(3);
     assertThat(done.get("existing").asInt()).isZero();
     assertThat(done.get("skipped").asInt()).isZero();
     assertThat(done.get("createdBy").asString()).isNotEmpty();

@@ -111,7 +111,7 @@ class StoryApiTest {
             new Outcome.RetryAt(Instant.now().minusSeconds(1), failure),
             new Outcome.Dead(failure, false))) {
       var attempted = new Attempted(api.world.claimOne("node"), outcome);
-      api.world.store.outcomes().finish(List.of(attempted), Set.of(), "node");
+      api.world.store.outcomes().finishAttempts(List.of(attempted), Set.of(), "node");
     }
 
     JsonNode task = api.get("/v1/tasks/" + id).send().expect(200).json();
@@ -133,7 +133,7 @@ class StoryApiTest {
         new Attempted(
             claimed, new Outcome.Dead(failure, false), "{\"method\":\"POST\",\"headers\":{}}");
     String trace = TraceParent.of(claimed.id(), claimed.lease().fence());
-    api.world.store.outcomes().finish(List.of(dead), Set.of(), "node");
+    api.world.store.outcomes().finishAttempts(List.of(dead), Set.of(), "node");
 
     JsonNode task = api.get("/v1/tasks/" + id).send().expect(200).json();
     JsonNode attempt = task.get("attempts").get(0);
@@ -164,7 +164,10 @@ class StoryApiTest {
         .isEqualTo("node");
     var failure = Failure.of(FailureKind.STATUS, "HTTP 503 from target");
     var later = new Outcome.RetryAt(Instant.now().plusSeconds(3_600), failure);
-    api.world.store.outcomes().finish(List.of(new Attempted(claimed, later)), Set.of(), "node");
+    api.world
+        .store
+        .outcomes()
+        .finishAttempts(List.of(new Attempted(claimed, later)), Set.of(), "node");
 
     JsonNode task = api.get("/v1/tasks/" + id).send().expect(200).json();
 
@@ -220,7 +223,7 @@ class StoryApiTest {
   void a_stored_request_in_another_format_is_shown_unchanged(String request) {
     String id = api.task("{\"type\": \"kept\", \"target\": {\"discard\": {}}}");
     var done = new Attempted(api.world.claimOne("node"), new Outcome.Completed(200, null), request);
-    api.world.store.outcomes().finish(List.of(done), Set.of(), "node");
+    api.world.store.outcomes().finishAttempts(List.of(done), Set.of(), "node");
 
     for (String path : List.of("/v1/tasks/" + id, "/v1/tasks/" + id + "/attempts")) {
       assertThat(api.get(path).send().expect(200).body()).contains("\"request\":" + request);

@@ -141,7 +141,7 @@ class CronBoundsTest {
 
     DueSchedules.Step step =
         new DueSchedules(world.db, world.tasks)
-            .planDue(
+            .planUnderLock(
                 start,
                 1_000,
                 due -> {

@@ -81,7 +81,7 @@ class CatalogTest {
   }
 
   private static Tenants.Settings paused(boolean paused) {
-    return new Tenants.Settings(false, paused, 1, new AlertSetting.AsInstallation(), null);
+    return new Tenants.Settings(false, paused, 1, new AlertSetting.Inherited(), null);
   }
 
   @Test

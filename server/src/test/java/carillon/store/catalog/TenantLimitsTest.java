@@ -96,7 +96,7 @@ class TenantLimitsTest {
       assertThat(isCreated(world, "d")).isFalse();
       assertThatThrownBy(() -> two.enqueue("'d'"))
           .isInstanceOf(SQLException.class)
-          .hasMessageContaining("the tenant may have 3 types")
+          .hasMessageContaining("the tenant may have at most 3 types")
           .extracting(e -> ((SQLException) e).getSQLState())
           .isEqualTo("54000");
       two.rollback();
@@ -116,7 +116,7 @@ class TenantLimitsTest {
       user.enqueue("'a', priority => 1");
 
       assertThatThrownBy(() -> user.enqueue("'a', priority => 2"))
-          .hasMessageContaining("the tenant may have 2 lanes");
+          .hasMessageContaining("the tenant may have at most 2 lanes");
       assertThatThrownBy(() -> user.enqueue("'b'")).hasMessageContaining("2 lanes");
       user.enqueue("'a', priority => 1");
     }

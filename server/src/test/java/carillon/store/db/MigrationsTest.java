@@ -101,7 +101,10 @@ class MigrationsTest {
                 ? new Outcome.RetryAt(
                     world.clock.instant(), Failure.of(FailureKind.TIMEOUT, "late"))
                 : new Outcome.Completed(null, null);
-        world.store.outcomes().finish(List.of(new Attempted(task, outcome)), Set.of(), "node");
+        world
+            .store
+            .outcomes()
+            .finishAttempts(List.of(new Attempted(task, outcome)), Set.of(), "node");
       }
       world.claim("node", 1);
       user.enqueue("'mail', delay => interval '1 hour'");

@@ -20,19 +20,19 @@ class TimelineTest {
 
   @Test
   void only_a_change_to_a_later_timeline_raises_the_signal() {
-    timeline.saw("00000001");
+    timeline.observe("00000001");
     assertThat(raised).hasValue(0);
 
-    timeline.saw("00000002");
-    timeline.saw("00000002");
+    timeline.observe("00000002");
+    timeline.observe("00000002");
     assertThat(raised).hasValue(1);
   }
 
   @Test
   void an_earlier_timeline_of_an_old_primary_is_ignored() {
-    timeline.saw("0000000A");
-    timeline.saw("00000009");
-    timeline.saw("0000000A");
+    timeline.observe("0000000A");
+    timeline.observe("00000009");
+    timeline.observe("0000000A");
 
     assertThat(timeline.number()).isEqualTo(10);
     assertThat(raised).hasValue(0);
@@ -40,8 +40,8 @@ class TimelineTest {
 
   @Test
   void a_standby_is_ignored() {
-    timeline.saw("00000003");
-    timeline.saw("0");
+    timeline.observe("00000003");
+    timeline.observe("0");
 
     assertThat(timeline.number()).isEqualTo(3);
     assertThat(raised).hasValue(0);

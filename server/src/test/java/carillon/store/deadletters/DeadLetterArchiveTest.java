@@ -86,12 +86,12 @@ class DeadLetterArchiveTest {
     OldDeadLetters.insert(world, 5);
     world.sql("UPDATE carillon.task SET payload = to_json(repeat('x', 100000))::text");
 
-    assertThat(world.store.archive().oldest(TTL, 2, UNLIMITED_BYTES).isMore()).isTrue();
+    assertThat(world.store.archive().oldest(TTL, 2, UNLIMITED_BYTES).hasMore()).isTrue();
     assertThat(world.store.archive().oldest(TTL, 2, UNLIMITED_BYTES).letters()).hasSize(2);
     assertThat(world.store.archive().oldest(TTL, 10, 250_000).letters()).hasSize(2);
-    assertThat(world.store.archive().oldest(TTL, 10, 250_000).isMore()).isTrue();
+    assertThat(world.store.archive().oldest(TTL, 10, 250_000).hasMore()).isTrue();
     assertThat(world.store.archive().oldest(TTL, 10, 1).letters()).hasSize(1);
-    assertThat(world.store.archive().oldest(TTL, 10, UNLIMITED_BYTES).isMore()).isFalse();
+    assertThat(world.store.archive().oldest(TTL, 10, UNLIMITED_BYTES).hasMore()).isFalse();
   }
 
   @Test

@@ -187,31 +187,31 @@ class DeadLetterPlansTest {
         new Search(
             "failure",
             filter(null, FailureKind.CONNECTION, null, null, null, none, null),
-            "dead_letter_kind",
+            "dead_letter_fingerprint",
             2_500, // a hundred letters from each of ten groups, some with an older row version
             100),
         new Search(
             "status",
             filter(null, null, 504, null, null, none, null),
-            "dead_letter_kind",
+            "dead_letter_fingerprint",
             300,
             100),
         new Search(
             "type and status",
             filter("t0", null, 504, null, null, none, null),
-            "dead_letter_kind",
+            "dead_letter_fingerprint",
             300,
             100),
         new Search(
             "group",
             filter(null, null, null, null, null, none, rare),
-            "dead_letter_kind",
+            "dead_letter_fingerprint",
             300,
             100),
         new Search(
             "type and group",
             filter("t3", null, null, null, null, none, rare),
-            "dead_letter_kind",
+            "dead_letter_fingerprint",
             300,
             100),
         new Search(
@@ -243,7 +243,7 @@ class DeadLetterPlansTest {
         new Search(
             "status and text",
             filter(null, null, 504, "order 4 ", null, none, null),
-            "dead_letter_kind",
+            "dead_letter_fingerprint",
             800,
             1),
         new Search(

@@ -80,8 +80,8 @@ class DeadLettersTest {
     return count.matched();
   }
 
-  private static DeadLetters.Purged purged(long matched, long purged, boolean isMore) {
-    return new DeadLetters.Purged(new DeadLetters.Count(matched, false), purged, isMore);
+  private static DeadLetters.Purged purged(long matched, long purged, boolean hasMore) {
+    return new DeadLetters.Purged(new DeadLetters.Count(matched, false), purged, hasMore);
   }
 
   private static String groupOf(int kind) {

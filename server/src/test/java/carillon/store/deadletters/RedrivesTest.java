@@ -281,7 +281,8 @@ class RedrivesTest {
     world
         .store
         .outcomes()
-        .finish(List.of(new Attempted(released, new Outcome.Released(shutdown))), Set.of(), "node");
+        .finishAttempts(
+            List.of(new Attempted(released, new Outcome.Released(shutdown))), Set.of(), "node");
     TaskId cancelled =
         new TaskId(
             UUID.fromString(

@@ -27,9 +27,9 @@ class AgendaTest {
 
   @Test
   void only_an_earlier_entry_is_kept_and_raises_the_signal() {
-    agenda.note(TODAY, 1, NOW.plusSeconds(10));
-    agenda.note(TODAY, 1, NOW.plusSeconds(20));
-    agenda.note(TODAY, 1, NOW.plusSeconds(5));
+    agenda.onReady(TODAY, 1, NOW.plusSeconds(10));
+    agenda.onReady(TODAY, 1, NOW.plusSeconds(20));
+    agenda.onReady(TODAY, 1, NOW.plusSeconds(5));
 
     assertThat(agenda.earliest(_ -> true)).isEqualTo(NOW.plusSeconds(5));
     assertThat(wakeUps).hasValue(2);
@@ -37,11 +37,11 @@ class AgendaTest {
 
   @Test
   void due_entries_are_taken_and_entries_added_meanwhile_are_kept() {
-    agenda.note(TODAY, 1, NOW);
-    agenda.note(TODAY, 2, NOW.plusSeconds(1));
+    agenda.onReady(TODAY, 1, NOW);
+    agenda.onReady(TODAY, 2, NOW.plusSeconds(1));
 
     assertThat(agenda.takeDue(NOW, _ -> true)).containsExactly(new Agenda.Entry(TODAY, 1, NOW));
-    agenda.note(TODAY, 1, NOW.plusSeconds(3));
+    agenda.onReady(TODAY, 1, NOW.plusSeconds(3));
 
     assertThat(agenda.takeDue(NOW, _ -> true)).isEmpty();
     assertThat(agenda.takeDue(NOW.plusSeconds(3), _ -> true)).hasSize(2);
@@ -49,10 +49,10 @@ class AgendaTest {
 
   @Test
   void an_entry_put_back_raises_no_signal_and_replaces_no_earlier_one() {
-    agenda.note(TODAY, 1, NOW);
-    agenda.note(TODAY, 2, NOW);
+    agenda.onReady(TODAY, 1, NOW);
+    agenda.onReady(TODAY, 2, NOW);
     assertThat(agenda.takeDue(NOW, _ -> true)).hasSize(2);
-    agenda.note(TODAY, 2, NOW.minusSeconds(1));
+    agenda.onReady(TODAY, 2, NOW.minusSeconds(1));
     int before = wakeUps.get();
 
     agenda.putBack(TODAY, 1, NOW);
@@ -66,7 +66,7 @@ class AgendaTest {
 
   @Test
   void entries_of_other_lanes_are_kept() {
-    agenda.note(TODAY, 1, NOW);
+    agenda.onReady(TODAY, 1, NOW);
 
     assertThat(agenda.takeDue(NOW, lane -> lane == 2)).isEmpty();
     assertThat(agenda.earliest(lane -> lane == 2)).isNull();
@@ -111,8 +111,8 @@ class AgendaTest {
     Peer peer = new Peer();
     agenda.shareWith(peer);
 
-    agenda.note(TODAY, 7, NOW);
-    agenda.note(TODAY, 8, NOW);
+    agenda.onReady(TODAY, 7, NOW);
+    agenda.onReady(TODAY, 8, NOW);
 
     assertThat(peer.hinted).containsExactly(7);
     assertThat(agenda.takeDue(NOW, _ -> true)).containsExactly(new Agenda.Entry(TODAY, 8, NOW));
@@ -123,7 +123,7 @@ class AgendaTest {
     Peer peer = new Peer();
     agenda.shareWith(peer);
 
-    agenda.note(TODAY, 9, NOW);
+    agenda.onReady(TODAY, 9, NOW);
 
     assertThat(peer.hinted).containsExactly(9);
     assertThat(agenda.earliest(_ -> true)).isEqualTo(NOW);
@@ -134,7 +134,7 @@ class AgendaTest {
     Peer peer = new Peer();
     agenda.shareWith(peer);
 
-    agenda.note(LONG_AGO, 7, NOW.plusSeconds(30));
+    agenda.onReady(LONG_AGO, 7, NOW.plusSeconds(30));
     agenda.swept(LONG_AGO, List.of(new Agenda.Entry(LONG_AGO, 7, NOW.plusSeconds(30))));
 
     assertThat(peer.hinted).containsExactly(7);
@@ -171,7 +171,7 @@ class AgendaTest {
   @Test
   void entries_of_own_lanes_survive_a_sweep_that_missed_them() {
     agenda.shareWith(new Peer());
-    agenda.note(TODAY, 8, NOW);
+    agenda.onReady(TODAY, 8, NOW);
 
     agenda.swept(TODAY, List.of());
     agenda.swept(TODAY, List.of(new Agenda.Entry(TODAY, 8, NOW.plusSeconds(5))));

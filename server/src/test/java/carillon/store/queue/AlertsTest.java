@@ -93,7 +93,7 @@ class AlertsTest {
       world
           .store
           .outcomes()
-          .finish(List.of(dead(claimed.get(i), error.apply(i))), Set.of(), "node");
+          .finishAttempts(List.of(dead(claimed.get(i), error.apply(i))), Set.of(), "node");
     }
   }
 
@@ -127,7 +127,7 @@ class AlertsTest {
             claimed.subList(from, from + 100).stream()
                 .map(task -> dead(task, "no order " + task.id()))
                 .toList();
-        deaths.add(threads.submit(() -> node.store.outcomes().finish(batch, Set.of(), "node")));
+        deaths.add(threads.submit(() -> node.store.outcomes().finishAttempts(batch, Set.of(), "node")));
       }
       for (Future<?> death : deaths) {
         death.get();
@@ -237,14 +237,14 @@ class AlertsTest {
             () ->
                 world.db.inTransaction(
                     tx -> {
-                      world.store.outcomes().finish(tx, endings, "node");
+                      world.store.outcomes().finishReported(tx, endings, "node");
                       throw new IllegalStateException("on the last line");
                     }))
         .hasMessage("on the last line");
 
     assertThat(alerts()).isEmpty();
     assertThat(world.counters.alerts()).isZero();
-    world.db.inTransaction(tx -> world.store.outcomes().finish(tx, endings, "node"));
+    world.db.inTransaction(tx -> world.store.outcomes().finishReported(tx, endings, "node"));
     assertThat(alerts()).hasSize(1);
   }
 
@@ -256,7 +256,7 @@ class AlertsTest {
             .tenants()
             .put(
                 "quiet",
-                new Tenants.Settings(true, false, 1, new AlertSetting.AsInstallation(), null),
+                new Tenants.Settings(true, false, 1, new AlertSetting.Inherited(), null),
                 "test")
             .id();
     world.store.types().put(quiet, "t", TestTypeSettings.DEFAULT, "test", null);

@@ -84,7 +84,8 @@ class CallbackTasksTest {
     world
         .store
         .outcomes()
-        .finish(List.of(new Attempted(task, outcome)), Set.of(task.lease().claim()), "node");
+        .finishAttempts(
+            List.of(new Attempted(task, outcome)), Set.of(task.lease().claim()), "node");
   }
 
   private void configure(TenantId tenant, String type, Callbacks callbacks) {
@@ -293,7 +294,7 @@ class CallbackTasksTest {
                       world
                           .store
                           .outcomes()
-                          .finish(
+                          .finishReported(
                               tx, List.of(ClaimEnding.of(new Attempted(held, COMPLETED))), "node");
                       throw new IllegalStateException("on the last line");
                     }))
@@ -357,7 +358,7 @@ class CallbackTasksTest {
             .tenants()
             .put(
                 "strict",
-                new Tenants.Settings(true, false, 1, new AlertSetting.AsInstallation(), null),
+                new Tenants.Settings(true, false, 1, new AlertSetting.Inherited(), null),
                 "test");
     configure(strict.id(), "t", BOTH);
     world.tasks.create(strict.id(), task(new Target.Discard()).build());
@@ -396,7 +397,7 @@ class CallbackTasksTest {
       }
     }
 
-    world.store.outcomes().finish(attempted, claims, "node");
+    world.store.outcomes().finishAttempts(attempted, claims, "node");
 
     assertThat(count(IS_CALLBACK + " AND t.payload LIKE '%task.completed%'")).isEqualTo(750);
     assertThat(count(IS_CALLBACK + " AND t.payload LIKE '%task.dead%'")).isEqualTo(750);
@@ -423,7 +424,7 @@ class CallbackTasksTest {
         tx -> world.tasks.createAll(tx, World.TENANT, Collections.nCopies(200, task)));
     List<ClaimedTask> held = claimForWorker(200);
     lapse();
-    List<Claims.Lost> lost = world.store.claims().lapsed(1_000);
+    List<HeldClaims.Lost> lost = world.store.claims().lapsed(1_000);
 
     try (ExecutorService threads = Executors.newFixedThreadPool(6)) {
       List<Future<?>> ends = new ArrayList<>();

@@ -85,7 +85,7 @@ class CompletionsTest {
   private Set<TaskId> finish(List<ClaimEnding> endings, String who) {
     return world
         .db
-        .inTransaction(tx -> world.store.outcomes().finish(tx, endings, who))
+        .inTransaction(tx -> world.store.outcomes().finishReported(tx, endings, who))
         .states()
         .keySet();
   }

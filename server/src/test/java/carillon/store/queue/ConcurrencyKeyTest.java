@@ -83,7 +83,7 @@ class ConcurrencyKeyTest {
     world
         .store
         .outcomes()
-        .finish(
+        .finishAttempts(
             List.of(new Attempted(first.getFirst(), new Outcome.Completed(null, null))),
             Set.of(),
             "node");
@@ -134,7 +134,10 @@ class ConcurrencyKeyTest {
         List<ClaimedTask> claimed = claimAll();
         edit.get();
         for (ClaimedTask task : claimed) {
-          world.store.outcomes().finish(List.of(new Attempted(task, released())), Set.of(), "node");
+          world
+              .store
+              .outcomes()
+              .finishAttempts(List.of(new Attempted(task, released())), Set.of(), "node");
         }
         assertThat(world.value("SELECT count(*) FROM carillon.running_key")).isEqualTo("0");
         makeReady();

@@ -146,7 +146,7 @@ class BackfillRaceTest {
 
     assertThat(scheduled.countMismatches(schedule)).isEqualTo("0");
     assertThat(count("backfill WHERE state = 'RUNNING'")).isEqualTo("0");
-    assertThat(count("backfill WHERE state = 'DONE' AND times <> made + existing + skipped"))
+    assertThat(count("backfill WHERE state = 'DONE' AND times <> created + existing + skipped"))
         .isEqualTo("0");
     boolean isStopped = isDone(overlap, Step.STOP) || isDone(overlap, Step.DELETE);
     if (!isStopped) {
@@ -188,7 +188,8 @@ class BackfillRaceTest {
     assertThat(world.value("SELECT last_value > 1 FROM public.writes")).isEqualTo("t");
     assertThat(scheduled.countMismatches(schedule)).isEqualTo("0");
     assertThat(count("task")).isEqualTo("1500");
-    assertThat(world.value("SELECT made || ' ' || existing || ' ' || state FROM carillon.backfill"))
+    assertThat(
+            world.value("SELECT created || ' ' || existing || ' ' || state FROM carillon.backfill"))
         .isEqualTo("1500 0 DONE");
   }
 
@@ -233,7 +234,7 @@ class BackfillRaceTest {
     assertThat(count("schedule_fire")).isEqualTo("4000");
     assertThat(
             world.value(
-                "SELECT string_agg((made + existing)::text, ' ' ORDER BY created_at) FROM"
+                "SELECT string_agg((created + existing)::text, ' ' ORDER BY created_at) FROM"
                     + " carillon.backfill"))
         .isEqualTo("3000 3000 3000");
   }

@@ -91,7 +91,7 @@ class BackfillsTest {
 
     assertThat(done.state()).isEqualTo(State.DONE);
     assertThat(done.finishedAt()).isNotNull();
-    assertThat(List.of(done.times(), done.made(), done.existing(), done.skipped()))
+    assertThat(List.of(done.times(), done.created(), done.existing(), done.skipped()))
         .containsExactly(3, 3, 0, 0);
     assertThat(scheduled.fires(id))
         .isEqualTo("10:00:00 BACKFILL task, 10:05:00 BACKFILL task, 10:10:00 BACKFILL task");
@@ -136,7 +136,7 @@ class BackfillsTest {
                 "SELECT concat_ws(' ', skipped_overlap, skipped_paused) FROM carillon.schedule"))
         .isEqualTo("4 5");
 
-    assertThat(List.of(done.times(), done.made(), done.existing())).containsExactly(3, 2, 1);
+    assertThat(List.of(done.times(), done.created(), done.existing())).containsExactly(3, 2, 1);
     assertThat(scheduled.fires(id))
         .isEqualTo("10:00:00 SCHEDULED task, 10:05:00 BACKFILL task, 10:10:00 BACKFILL task");
     assertThat(
@@ -162,7 +162,7 @@ class BackfillsTest {
     Backfill done =
         run(started("s", new Request(start, start.plusSeconds(7_200), OverlapRule.QUEUE, false)));
 
-    assertThat(List.of(done.times(), done.made(), done.skipped())).containsExactly(3, 2, 1);
+    assertThat(List.of(done.times(), done.created(), done.skipped())).containsExactly(3, 2, 1);
     assertThat(scheduled.fires(id))
         .isEqualTo("00:30:00 BACKFILL task, 01:00:00 BACKFILL DST_GAP, 01:30:00 BACKFILL task");
   }
@@ -177,7 +177,7 @@ class BackfillsTest {
     world.sql("UPDATE carillon.schedule SET dst_gap = 'SHIFT'");
     Backfill again = run(started("s", request));
 
-    assertThat(List.of(again.made(), again.existing())).containsExactly(1, 2);
+    assertThat(List.of(again.created(), again.existing())).containsExactly(1, 2);
     assertThat(world.value("SELECT skipped_dst_gap FROM carillon.schedule")).isEqualTo("0");
   }
 
@@ -203,7 +203,7 @@ class BackfillsTest {
         .as("times before the schedule was created")
         .isZero();
     Backfill again = started("s", new Request(old, old.plusSeconds(60), OverlapRule.QUEUE, true));
-    assertThat(run(again).made()).isEqualTo(1);
+    assertThat(run(again).created()).isEqualTo(1);
   }
 
   @Test
@@ -214,10 +214,12 @@ class BackfillsTest {
 
     assertThat(world.store.backfillSteps().take(backfill.id()))
         .isEqualTo(new BackfillSteps.Step(1_000, false));
-    assertThat(find(backfill)).extracting(Backfill::made, Backfill::times).contains(1_000, 2_500);
+    assertThat(find(backfill))
+        .extracting(Backfill::created, Backfill::times)
+        .contains(1_000, 2_500);
     Backfill done = run(backfill);
 
-    assertThat(done.made()).isEqualTo(2_500);
+    assertThat(done.created()).isEqualTo(2_500);
     assertThat(scheduled.countMismatches(id)).isEqualTo("0");
     assertThat(
             world.value(
@@ -239,7 +241,7 @@ class BackfillsTest {
     world.sql("UPDATE carillon.schedule SET every_ms = 500000, type = 'other'");
     Backfill done = run(backfill);
 
-    assertThat(done.made()).isEqualTo(1_002); // two more, at 1,000 s and 1,500 s
+    assertThat(done.created()).isEqualTo(1_002); // two more, at 1,000 s and 1,500 s
     assertThat(world.value("SELECT count(*) FROM carillon.schedule_fire WHERE schedule = " + id))
         .isEqualTo("1002");
     assertThat(tasks("s").getLast().type()).isEqualTo("other");
@@ -376,7 +378,7 @@ class BackfillsTest {
     assertThat(stopped).isEqualTo(new Result.Saved(find(backfill)));
     assertThat(again).isInstanceOf(Result.WrongState.class);
     assertThat(find(backfill))
-        .extracting(Backfill::made, Backfill::state)
+        .extracting(Backfill::created, Backfill::state)
         .containsExactly(1_000, State.STOPPED);
     assertThat(world.value("SELECT count(*) FROM carillon.task")).isEqualTo("1000");
     assertThat(world.value("SELECT string_agg(action, ' ' ORDER BY id) FROM carillon.audit"))

@@ -62,7 +62,7 @@ class PlannedTaskWithdrawalsTest {
     Instant skipped = last.plusSeconds(1);
     planned.add(new FirePlan.Decision.Skip(time(skipped), SkipReason.DST_GAP));
     var plan = new FirePlan(planned, List.of(), skipped, skipped.plusSeconds(1), 0);
-    dueSchedules.planDue(
+    dueSchedules.planUnderLock(
         now,
         10,
         due ->

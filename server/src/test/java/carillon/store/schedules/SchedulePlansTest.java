@@ -168,7 +168,7 @@ class SchedulePlansTest {
     world.value("SELECT pg_stat_statements_reset()");
 
     DueSchedules.Step step =
-        new DueSchedules(world.db, world.tasks).planDue(now, 1_000, due -> plan(due, id));
+        new DueSchedules(world.db, world.tasks).planUnderLock(now, 1_000, due -> plan(due, id));
 
     assertThat(step.created()).isEqualTo(1);
     double pages =

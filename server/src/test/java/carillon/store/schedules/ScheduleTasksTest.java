@@ -103,7 +103,7 @@ class ScheduleTasksTest {
     world
         .store
         .outcomes()
-        .finish(
+        .finishAttempts(
             claimed.stream()
                 .map(task -> new Attempted(task, new Outcome.Completed(null, null)))
                 .toList(),

@@ -70,7 +70,7 @@ class ChangingTest {
     world
         .store
         .outcomes()
-        .finish(
+        .finishAttempts(
             List.of(new Attempted(claimed, new Outcome.Dead(failure, false))),
             Set.of(claimed.lease().claim()),
             "node");

@@ -277,7 +277,7 @@ class CreatingTest {
             .tenants()
             .put(
                 "strict",
-                new Tenants.Settings(true, false, 1, new AlertSetting.AsInstallation(), null),
+                new Tenants.Settings(true, false, 1, new AlertSetting.Inherited(), null),
                 "test");
 
     assertThat(world.tasks.create(strict.id(), World.task("nobody-knows", null)))

@@ -212,7 +212,7 @@ class ListingTest {
       early
           .store
           .outcomes()
-          .finish(
+          .finishAttempts(
               List.of(new Attempted(early.claimOne("node"), new Outcome.Completed(null, null))),
               Set.of(),
               "node");

@@ -86,7 +86,7 @@ class RetargetingTest {
     world
         .store
         .outcomes()
-        .finish(
+        .finishAttempts(
             List.of(new Attempted(claimed, new Outcome.Dead(failure, false))),
             Set.of(claimed.lease().claim()),
             "node");

@@ -224,7 +224,7 @@ class RunMatchingTest {
       total += result.tasks();
       from = result.next();
       assertThat(calls++).as("calls, the last from %s", from).isLessThan(200);
-    } while (result.isMore());
+    } while (result.hasMore());
     return total;
   }
 
@@ -246,7 +246,7 @@ class RunMatchingTest {
     assertThat(runnable(text))
         .as("a text search, which reads fewer rows")
         .isEqualTo(new Tasks.Count(20_000, true));
-    assertThat(run(filter("a", null, Map.of()))).isEqualTo(Tasks.MOST_AT_ONCE);
+    assertThat(run(filter("a", null, Map.of()))).isEqualTo(Tasks.MAX_AT_ONCE);
     assertThat(runnable(filter("a", null, Map.of()))).isEqualTo(new Tasks.Count(50_001, false));
   }
 }

@@ -21,7 +21,7 @@ class SpillBufferTest {
   @TempDir Path directory;
 
   /** Allows a limited number of bytes in memory, and any number in a file. */
-  private static final class Limited implements SpillBuffer.Room {
+  private static final class Limited implements SpillBuffer.Budget {
     private final List<Path> directories;
     private long left;
     private long held;
@@ -38,14 +38,14 @@ class SpillBufferTest {
     }
 
     @Override
-    public boolean tryHold(int bytes) {
+    public boolean tryReserveMemory(int bytes) {
       boolean fits = bytes <= left;
       left -= fits ? bytes : 0;
       return fits;
     }
 
     @Override
-    public void mustHold(int bytes) {
+    public void reserveMemory(int bytes) {
       held += bytes;
       if (held > 1 << 20) {
         throw new IllegalStateException("no memory");
@@ -53,7 +53,7 @@ class SpillBufferTest {
     }
 
     @Override
-    public void mustSpill(int bytes) {
+    public void reserveDisk(int bytes) {
       spilled += bytes;
     }
   }
@@ -78,8 +78,8 @@ class SpillBufferTest {
   @ValueSource(longs = {0, 500_000, Long.MAX_VALUE})
   void records_in_memory_and_on_disk_read_back_in_any_order(long memory) throws IOException {
     List<byte[]> records = records(1_000);
-    Limited room = new Limited(memory, directory.resolve("not-there"), directory);
-    try (SpillBuffer buffer = new SpillBuffer(room)) {
+    Limited budget = new Limited(memory, directory.resolve("not-there"), directory);
+    try (SpillBuffer buffer = new SpillBuffer(budget)) {
       for (byte[] record : records) {
         buffer.add(record, 0, record.length);
       }
@@ -94,7 +94,7 @@ class SpillBufferTest {
         int index = random.nextInt(records.size());
         assertThat(at(anyOrder, index)).isEqualTo(records.get(index));
       }
-      assertThat(room.spilled > 0).isEqualTo(memory < Long.MAX_VALUE);
+      assertThat(budget.spilled > 0).isEqualTo(memory < Long.MAX_VALUE);
       assertThat(names())
           .as("files, which are unlinked at once so that none is left behind")
           .isEmpty();
@@ -109,9 +109,9 @@ class SpillBufferTest {
 
   @Test
   void without_a_writable_directory_records_stay_in_memory() {
-    Limited room = new Limited(0, directory.resolve("not-there"));
+    Limited budget = new Limited(0, directory.resolve("not-there"));
     byte[] record = new byte[10_000];
-    try (SpillBuffer buffer = new SpillBuffer(room)) {
+    try (SpillBuffer buffer = new SpillBuffer(budget)) {
       for (int i = 0; i < 50; i++) {
         record[0] = (byte) i;
         buffer.add(record, 0, record.length);

@@ -132,6 +132,9 @@ class StoryTest {
 
   private static void end(World world, Outcome outcome, @Nullable String request) {
     ClaimedTask task = world.claimOne("node");
-    world.store.outcomes().finish(List.of(new Attempted(task, outcome, request)), Set.of(), "node");
+    world
+        .store
+        .outcomes()
+        .finishAttempts(List.of(new Attempted(task, outcome, request)), Set.of(), "node");
   }
 }

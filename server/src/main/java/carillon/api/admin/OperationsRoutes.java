@@ -22,7 +22,7 @@ import java.util.Optional;
 import tools.jackson.databind.node.JsonNodeFactory;
 
 /** Health, metrics, limits, and the documentation of the API. */
-public final class OperateRoutes {
+public final class OperationsRoutes {
 
   public static final String OPENAPI = "/api/openapi.json";
 
@@ -32,7 +32,7 @@ public final class OperateRoutes {
   private final PrometheusMeterRegistry metrics;
   private final MetricsAccess access;
 
-  public OperateRoutes(Health health, PrometheusMeterRegistry metrics, MetricsAccess access) {
+  public OperationsRoutes(Health health, PrometheusMeterRegistry metrics, MetricsAccess access) {
     this.health = health;
     this.metrics = metrics;
     this.access = access;
@@ -41,8 +41,8 @@ public final class OperateRoutes {
   /** Health checks and metrics. */
   public List<Endpoint> healthAndMetrics() {
     return List.of(
-        Endpoint.get("/health/live", Permission.NONE, _ -> unless(health.notLive(), "live")),
-        Endpoint.get("/health/ready", Permission.NONE, _ -> unless(health.notReady(), "ready")),
+        Endpoint.get("/health/live", Permission.NONE, _ -> okUnless(health.notLive(), "live")),
+        Endpoint.get("/health/ready", Permission.NONE, _ -> okUnless(health.notReady(), "ready")),
         Endpoint.get("/metrics", Permission.NONE, this::metrics));
   }
 
@@ -66,7 +66,7 @@ public final class OperateRoutes {
         file("/ui/docs.css", "/ui/docs.css", "text/css; charset=utf-8"));
   }
 
-  private static Answer unless(Optional<String> reason, String status) {
+  private static Answer okUnless(Optional<String> reason, String status) {
     if (reason.isPresent()) {
       throw new ApiException(ErrorCode.UNAVAILABLE, reason.get()).with("Retry-After", "1");
     }
@@ -79,11 +79,11 @@ public final class OperateRoutes {
     Map<String, String> headers = Map.of("ETag", tag, "Cache-Control", "no-cache");
     Answer full = new Answer(200, contentType, text, headers);
     Answer notModified = new Answer(304, contentType, "", headers);
-    return Endpoint.get(path, Permission.NONE, call -> call.hasAlready(tag) ? notModified : full);
+    return Endpoint.get(path, Permission.NONE, call -> call.matchesETag(tag) ? notModified : full);
   }
 
   public static String read(String resource) {
-    try (InputStream in = OperateRoutes.class.getResourceAsStream(resource)) {
+    try (InputStream in = OperationsRoutes.class.getResourceAsStream(resource)) {
       if (in == null) {
         throw new IllegalStateException("missing resource " + resource);
       }

@@ -29,10 +29,11 @@ import java.util.function.BiFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Claims whose holder was lost: a node without a lease, or a worker that neither reported nor
- * renewed.
+ * The claims that {@link WorkQueue} has made, until they end. Finds and reaps those whose holder
+ * was lost: a node without a lease, or a worker that neither reported nor renewed. Deletes the rows
+ * of claims that hold no more tasks.
  */
-public final class Claims {
+public final class HeldClaims {
 
   private static final String WHO = "reaper";
 
@@ -40,7 +41,7 @@ public final class Claims {
   private final Catalog catalog;
   private final Outcomes outcomes;
 
-  public Claims(Db db, Catalog catalog, Outcomes outcomes) {
+  public HeldClaims(Db db, Catalog catalog, Outcomes outcomes) {
     this.db = db;
     this.catalog = catalog;
     this.outcomes = outcomes;
@@ -83,7 +84,7 @@ public final class Claims {
 
   private static final String LAPSED =
       """
-      /* Claims.lapsed */
+      /* HeldClaims.lapsed */
       (SELECT c.id, c.node, c.partition
        FROM carillon.node n
        JOIN carillon.claim c ON c.node = n.id
@@ -99,7 +100,7 @@ public final class Claims {
 
   /** Claims whose lease has lapsed, at most {@code limit} each of nodes and of workers. */
   public List<Lost> lapsed(int limit) {
-    return db.autoCommit(tx -> tx.query(LAPSED, Claims::lost, limit, limit));
+    return db.autoCommit(tx -> tx.query(LAPSED, HeldClaims::lost, limit, limit));
   }
 
   private static Lost lost(ResultSet row) throws SQLException {
@@ -111,7 +112,7 @@ public final class Claims {
 
   private static final String OF_NODE =
       """
-      /* Claims.ofNode */
+      /* HeldClaims.ofNode */
       SELECT id, NULL AS node, partition
       FROM carillon.claim
       WHERE node = ?
@@ -119,12 +120,12 @@ public final class Claims {
 
   /** The claims of a node. If the node does not know one of them, its response was lost. */
   public List<Lost> ofNode(String node) {
-    return db.autoCommit(tx -> tx.query(OF_NODE, Claims::lost, node));
+    return db.autoCommit(tx -> tx.query(OF_NODE, HeldClaims::lost, node));
   }
 
   private static final String HELD =
       """
-      /* Claims.held */
+      /* HeldClaims.held */
       SELECT t.tenant, t.id, t.lane, t.fence, t.claim, t.attempt, t.due_at, t.retry, t.crashes
       FROM unnest(?::int[], ?::uuid[]) AS held (tenant, id)
       JOIN carillon.task_{partition} t ON t.tenant = held.tenant AND t.id = held.id
@@ -159,7 +160,7 @@ public final class Claims {
 
   private static final String FIND =
       """
-      /* Claims.find */
+      /* HeldClaims.find */
       SELECT c.id, c.partition, c.tenants, c.tasks
       FROM carillon.claim c
       WHERE c.id = ?
@@ -167,7 +168,7 @@ public final class Claims {
 
   private static final String STILL_LAPSED =
       """
-      /* Claims.stillLapsed */
+      /* HeldClaims.stillLapsed */
       SELECT ending, suspects
       FROM carillon.node
       WHERE id = ?
@@ -208,7 +209,7 @@ public final class Claims {
 
   private static final String LOCK =
       """
-      /* Claims.lock */
+      /* HeldClaims.lock */
       SELECT FROM carillon.claim
       WHERE id = ?
       FOR UPDATE
@@ -216,7 +217,7 @@ public final class Claims {
 
   private static final String STILL_RUNNING =
       """
-      /* Claims.stillRunning */
+      /* HeldClaims.stillRunning */
       SELECT count(*) AS tasks, min(t.lease_until) AS lease_until
       FROM unnest(?::int[], ?::uuid[]) AS held (tenant, id)
       JOIN carillon.task_{partition} t ON t.tenant = held.tenant AND t.id = held.id
@@ -224,9 +225,9 @@ public final class Claims {
         AND t.claim = ?
       """;
 
-  private static final String LOOK_AGAIN =
+  private static final String CHECK_LATER =
       """
-      /* Claims.lookAgain */
+      /* HeldClaims.checkLater */
       UPDATE carillon.claim
       SET lease_until = ?
       WHERE id = ?
@@ -234,7 +235,7 @@ public final class Claims {
 
   private static final String RETIRE =
       """
-      /* Claims.retire */
+      /* HeldClaims.retire */
       DELETE FROM carillon.claim
       WHERE id = ?
       """;
@@ -255,8 +256,8 @@ public final class Claims {
     Optional<Lapsed> node =
         lost.node() == null
             ? Optional.of(Lapsed.NO_NODE)
-            : tx.queryOne(STILL_LAPSED, Claims::lapsed, lost.node());
-    Optional<Row> claim = tx.queryOne(FIND, Claims::row, lost.claim());
+            : tx.queryOne(STILL_LAPSED, HeldClaims::lapsed, lost.node());
+    Optional<Row> claim = tx.queryOne(FIND, HeldClaims::row, lost.claim());
     if (node.isEmpty() || claim.isEmpty()) {
       return new Outcomes.Written(Map.of()); // the node has recovered, or another node was faster
     }
@@ -293,13 +294,13 @@ public final class Claims {
     if (left.tasks() == 0) {
       tx.update(RETIRE, row.id());
     } else if (left.leaseUntil() != null) {
-      tx.update(LOOK_AGAIN, left.leaseUntil(), row.id());
+      tx.update(CHECK_LATER, left.leaseUntil(), row.id());
     }
   }
 
   private static final String RETIRE_OVER =
       """
-      /* Claims.retireOver */
+      /* HeldClaims.retireOver */
       DELETE FROM carillon.claim c
       USING unnest(?::uuid[], ?::int[]) AS n (claim, ended)
       WHERE c.id = n.claim

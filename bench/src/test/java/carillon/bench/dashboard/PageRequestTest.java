@@ -6,11 +6,11 @@ import java.util.HashSet;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
-class PageRequestsTest {
+class PageRequestTest {
 
   @Test
   void placeholders_are_replaced_by_examples() {
-    PageRequests request = new PageRequests("A task", "/v1/tasks/{dead}?key={key}&other={dead}");
+    PageRequest request = new PageRequest("A task", "/v1/tasks/{dead}?key={key}&other={dead}");
 
     assertThat(request.path(Map.of("dead", "7", "key", "order-1")))
         .isEqualTo("/v1/tasks/7?key=order-1&other=7");
@@ -18,6 +18,6 @@ class PageRequestsTest {
 
   @Test
   void each_request_is_made_once() {
-    assertThat(new HashSet<>(PageRequests.ALL)).hasSameSizeAs(PageRequests.ALL);
+    assertThat(new HashSet<>(PageRequest.ALL)).hasSameSizeAs(PageRequest.ALL);
   }
 }

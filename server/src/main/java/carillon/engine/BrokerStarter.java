@@ -18,7 +18,7 @@ import java.util.concurrent.atomic.LongAdder;
 import org.jspecify.annotations.Nullable;
 
 /** Hands the tasks claimed for one broker cluster to its publisher. */
-final class Publishing implements TaskStarter {
+final class BrokerStarter implements TaskStarter {
 
   private final Publisher publisher;
   private final Catalog catalog;
@@ -26,7 +26,7 @@ final class Publishing implements TaskStarter {
   private final Completer completer;
   private final LongAdder published = new LongAdder();
 
-  Publishing(Publisher publisher, Catalog catalog, Dispatcher dispatcher, Completer completer) {
+  BrokerStarter(Publisher publisher, Catalog catalog, Dispatcher dispatcher, Completer completer) {
     this.publisher = publisher;
     this.catalog = catalog;
     this.dispatcher = dispatcher;
@@ -39,7 +39,7 @@ final class Publishing implements TaskStarter {
   }
 
   /** Whether tasks of this lane go to this broker, and it accepts more of them now. */
-  boolean takes(int lane) {
+  boolean accepts(int lane) {
     return catalog.brokerNow(lane).filter(publisher.name()::equals).isPresent()
         && (!(catalog.targetNow(lane) instanceof Target.Broker to)
             || publisher.remainingCapacity(to) > 0);
@@ -86,7 +86,7 @@ final class Publishing implements TaskStarter {
     boolean ours = dispatcher.isStillOurs(node, began);
     List<ClaimedTask> fit = new ArrayList<>(tasks.size());
     for (ClaimedTask task : tasks) {
-      if (ours && isMeant(task)) {
+      if (ours && isForThisBroker(task)) {
         fit.add(task);
       } else {
         dispatcher.release(task);
@@ -94,12 +94,13 @@ final class Publishing implements TaskStarter {
     }
     if (!fit.isEmpty()) {
       publisher.publish(
-          fit, (task, result) -> ended(task, result, Duration.ofNanos(System.nanoTime() - began)));
+          fit,
+          (task, result) -> onResult(task, result, Duration.ofNanos(System.nanoTime() - began)));
     }
   }
 
   /** The type's target may have changed between reading the type and the claim. */
-  private boolean isMeant(ClaimedTask task) {
+  private boolean isForThisBroker(ClaimedTask task) {
     return task.target() instanceof Target.Broker to
         && to.broker().equals(publisher.name())
         && isReported(task) == (to.complete() == Target.Complete.ON_REPORT);
@@ -110,7 +111,7 @@ final class Publishing implements TaskStarter {
     return task.leaseUntil() != null;
   }
 
-  private void ended(ClaimedTask task, DeliveryResult result, Duration took) {
+  private void onResult(ClaimedTask task, DeliveryResult result, Duration took) {
     boolean confirmed = result instanceof DeliveryResult.Accepted;
     if (confirmed) {
       published.increment();
@@ -119,7 +120,7 @@ final class Publishing implements TaskStarter {
       dispatcher.delivered(result, took);
       completer.handOver(task);
     } else {
-      dispatcher.ended(task, Delivery.unsent(result), took);
+      dispatcher.decideAndSave(task, Delivery.unsent(result), took);
     }
   }
 }

@@ -6,7 +6,7 @@ import java.util.List;
 import java.util.UUID;
 
 /** Completes tasks with the target {@code discard} as soon as they are claimed. */
-record Discarding(Dispatcher dispatcher) implements TaskStarter {
+record DiscardStarter(Dispatcher dispatcher) implements TaskStarter {
 
   @Override
   public Claimant claimant(UUID claim, String node, boolean forConsumer) {

@@ -16,9 +16,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** Receives the hints of other nodes, and wakes the parts of this node that they concern. */
-public final class Listener {
+public final class HintListener {
 
-  private static final Logger log = LoggerFactory.getLogger(Listener.class);
+  private static final Logger log = LoggerFactory.getLogger(HintListener.class);
   private static final Duration MAX_WAIT = Duration.ofSeconds(1);
 
   private final String self;
@@ -32,7 +32,7 @@ public final class Listener {
   /**
    * @param self the sender of this process's own hints, which it ignores
    */
-  public Listener(String self, Hints hints, Memory memory, Agenda.Peers peers) {
+  public HintListener(String self, Hints hints, Memory memory, Agenda.Peers peers) {
     this.self = self;
     this.hints = hints;
     this.sweep = memory.sweep();

@@ -10,9 +10,9 @@ import java.util.Map;
  * @param page its name in the navigation
  * @param path with its query
  */
-record PageRequests(String page, String path) {
+record PageRequest(String page, String path) {
 
-  static final List<PageRequests> ALL =
+  static final List<PageRequest> ALL =
       List.of(
           of("Every page", "/"),
           of("Every page", "/v1/me"),
@@ -66,8 +66,8 @@ record PageRequests(String page, String path) {
           of("Settings", "/v1/audit?action=no.such.action"),
           of("Settings", "/v1/limits"));
 
-  private static PageRequests of(String page, String path) {
-    return new PageRequests(page, path);
+  private static PageRequest of(String page, String path) {
+    return new PageRequest(page, path);
   }
 
   String path(Map<String, String> examples) {

@@ -7,7 +7,7 @@ import java.util.List;
 import java.util.UUID;
 
 /** Delivers claimed tasks over HTTP. Suspects wait for their group, the others start at once. */
-record Sending(Dispatcher dispatcher, Suspects suspects) implements TaskStarter {
+record HttpStarter(Dispatcher dispatcher, Suspects suspects) implements TaskStarter {
 
   @Override
   public Claimant claimant(UUID claim, String node, boolean forConsumer) {
