@@ -53,7 +53,7 @@ final class HeldTasks implements TaskSource.Sink, LeaseRenewer.Observer {
     this.listener = listener;
     this.threads = threads;
     this.callbacks = callbacks;
-    this.reporter = new Reporter(carillon, settings.name(), listener, this::over);
+    this.reporter = new Reporter(carillon, settings.name(), listener, this::finished);
   }
 
   @Override

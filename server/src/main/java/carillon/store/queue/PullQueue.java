@@ -299,7 +299,7 @@ public final class PullQueue {
     return held;
   }
 
-  private Outcome outcome(WorkReport report, HeldHeldClaims.@Nullable Held task) {
+  private Outcome outcome(WorkReport report, HeldClaims.@Nullable Held task) {
     String error = report.error() == null ? "the worker gave no reason" : report.error();
     Failure failure = new Failure(FailureKind.WORKER, error, null, report.output());
     return switch (report.kind()) {
