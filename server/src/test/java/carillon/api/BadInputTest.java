@@ -290,7 +290,7 @@ class BadInputTest {
   }
 
   @Test
-  void a_batch_of_more_than_100000_is_refused_and_so_is_a_long_line() {
+  void a_batch_with_too_many_tasks_or_a_too_long_line_is_rejected() {
     byte[] many =
         "{\"type\":\"t\"}\n".repeat(Limits.BATCH_TASKS + 1).getBytes(StandardCharsets.UTF_8);
     byte[] line =
@@ -399,7 +399,7 @@ class BadInputTest {
   }
 
   @Test
-  void every_response_has_security_headers_also_errors() {
+  void every_response_including_an_error_has_security_headers() {
     for (String path : List.of("/v1/tasks", "/nowhere", "/health/live")) {
       TestApi.Reply reply = api.request("GET", path).send();
 

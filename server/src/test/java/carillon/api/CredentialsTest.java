@@ -80,13 +80,13 @@ class CredentialsTest {
     }
   }
 
-  /** A copy on purpose: a change of the table in Role must be confirmed here. */
+  /** Deliberately repeats the table in Role, so that every change of it must be confirmed here. */
   @Test
   void each_role_has_exactly_these_permissions() {
     Map<Role, Set<Permission>> table = new EnumMap<>(Role.class);
-    Set<Permission> everybody = EnumSet.of(Permission.NONE, Permission.ANY);
+    Set<Permission> everyone = EnumSet.of(Permission.NONE, Permission.ANY);
     Set<Permission> reader =
-        with(everybody, Permission.TASKS_READ, Permission.TYPES_READ, Permission.SCHEDULES_READ);
+        with(everyone, Permission.TASKS_READ, Permission.TYPES_READ, Permission.SCHEDULES_READ);
     Set<Permission> viewer = with(reader, Permission.AUDIT);
     Set<Permission> producer = with(reader, Permission.TASKS_CREATE, Permission.TASKS_CANCEL);
     Set<Permission> operator =

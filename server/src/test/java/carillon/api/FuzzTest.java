@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Test;
 class FuzzTest {
 
   private static final long SEED = 20261115;
-  private static final Duration LENGTH = Duration.ofSeconds(10);
+  private static final Duration DURATION = Duration.ofSeconds(10);
 
   private static final List<String> BODIES =
       List.of(
@@ -69,7 +69,7 @@ class FuzzTest {
   private static final List<String> METHODS =
       List.of("GET", "POST", "POST", "POST", "PUT", "PATCH", "DELETE");
 
-  private static final List<String> SPICES =
+  private static final List<String> FRAGMENTS =
       List.of(
           "\"",
           "{",
@@ -103,14 +103,14 @@ class FuzzTest {
   private final Random random = new Random(SEED);
 
   @Test
-  void no_request_makes_the_server_fail() throws IOException {
+  void no_request_causes_a_server_error() throws IOException {
     int sent = 0;
     try (TestApi api = TestApi.start()) {
-      for (long end = System.nanoTime() + LENGTH.toNanos(); System.nanoTime() < end; sent++) {
+      for (long end = System.nanoTime() + DURATION.toNanos(); System.nanoTime() < end; sent++) {
         String request = request();
-        String answer = exchange(api, request);
+        String response = exchange(api, request);
         // No response is fine for bytes that are not HTTP.
-        assertThat(answer)
+        assertThat(response)
             .as(request)
             .matches(text -> text.isEmpty() || text.matches("HTTP/1.1 [234]\\d\\d.*"));
       }
@@ -152,7 +152,7 @@ class FuzzTest {
       int at = random.nextInt(mutated.length());
       switch (random.nextInt(4)) {
         case 0 -> mutated.deleteCharAt(at);
-        case 1 -> mutated.insert(at, pick(SPICES));
+        case 1 -> mutated.insert(at, pick(FRAGMENTS));
         case 2 -> mutated.setCharAt(at, (char) random.nextInt(1, 300));
         default ->
             mutated.insert(
@@ -166,7 +166,7 @@ class FuzzTest {
     return some.get(random.nextInt(some.size()));
   }
 
-  /** The status line; empty without a response. */
+  /** Returns the status line, or an empty string if there is no response. */
   private static String exchange(TestApi api, String request) throws IOException {
     try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), api.port())) {
       socket.setSoTimeout(15_000);

@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The memory for bodies that a running request holds. */
+/** The memory that running requests hold for their bodies. */
 class HeldBodiesTest {
 
   private static TestApi api;
@@ -68,9 +68,7 @@ class HeldBodiesTest {
         .equals("1");
   }
 
-  /**
-   * The response is written while the request runs, so it shows the memory that the request holds.
-   */
+  /** The metrics are written by a running request and would show the memory that it holds. */
   @Test
   void a_request_without_a_caller_holds_nothing() {
     await().until(() -> held() == 0);

@@ -45,13 +45,13 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 import tools.jackson.databind.JsonNode;
 
 /**
- * Sends the largest body of every endpoint, in the shapes that take most memory, several at once,
- * to a node with the default heap. The node must respond to all of them and survive.
+ * Sends the largest body of every endpoint to a node with the default heap, several at once and in
+ * the shapes that take the most memory. The node must respond to all of them and survive.
  */
 @Tag("slow")
 class LargestBodiesTest {
 
-  private static final int AT_ONCE = 4;
+  private static final int CONCURRENT_REQUESTS = 4;
   private static final String ID = "0192f0c1-7d2a-7b3c-8d4e-5f6071829304";
 
   @RegisterExtension static final Servers SERVERS = new Servers();
@@ -132,15 +132,15 @@ class LargestBodiesTest {
           at = 0;
           next++;
         }
-        int some = Math.min(length - read, bytes.length - at);
-        System.arraycopy(bytes, at, buffer, offset + read, some);
-        at += some;
-        read += some;
+        int count = Math.min(length - read, bytes.length - at);
+        System.arraycopy(bytes, at, buffer, offset + read, count);
+        at += count;
+        read += count;
       }
       return read;
     }
 
-    /** The number has as many digits as the marks that it replaces. */
+    /** Keeps the length of the piece: six marks become six digits. */
     private static String numbered(String piece, int number) {
       int marks = piece.indexOf("######");
       return marks < 0 ? piece : piece.replace("######", "%06d".formatted(number % 1_000_000));
@@ -176,7 +176,7 @@ class LargestBodiesTest {
             ",{\"type\":\"b\",\"delay\":\"24h\",\"payload\":\"" + "x".repeat(260_000) + "\"}",
             length / 260_100,
             "]}"));
-    shapes.put("lines with all the metadata and headers there can be", manyFields(20_000));
+    shapes.put("lines with the most metadata and headers", manyFields(20_000));
     shapes.put(
         "the most tasks",
         new Body(
@@ -224,7 +224,7 @@ class LargestBodiesTest {
     int attempts = (Limits.ARCHIVE_LINE_BYTES - 1_000) / (attempt.length() + 10);
     Map<String, Body> shapes = new LinkedHashMap<>();
     shapes.put(
-        "a line with the longest story",
+        "a line with the longest history",
         new Body(RequestBody.NDJSON, start + attempt, "," + attempt, attempts - 1, "]}\n"));
     shapes.put(
         "a line of empty objects",
@@ -261,7 +261,7 @@ class LargestBodiesTest {
       case RestoreRoutes.PATH -> archives();
       default -> {
         Map<String, Body> shapes = shapes(Limits.BODY_BYTES);
-        if (!path.equals("/v1/tasks")) { // all others are read by the same code
+        if (!path.equals("/v1/tasks")) { // the same code reads all others
           shapes.keySet().retainAll(Set.of("small objects", "fields", "beyond Latin-1"));
         }
         yield shapes;
@@ -274,7 +274,7 @@ class LargestBodiesTest {
     List<Sent> sent = all();
     assertThat(sent).hasSizeGreaterThan(80);
     ConcurrentLinkedQueue<String> wrong = new ConcurrentLinkedQueue<>();
-    try (var threads = Executors.newFixedThreadPool(AT_ONCE)) {
+    try (var threads = Executors.newFixedThreadPool(CONCURRENT_REQUESTS)) {
       for (Sent each : sent) {
         threads.execute(
             () -> {
@@ -294,10 +294,10 @@ class LargestBodiesTest {
 
     assertThat(server.isAlive()).as(server.output()).isTrue();
     assertThat(wrong).isEmpty();
-    assertThat(alive()).isEqualTo(200);
+    assertThat(liveStatus()).isEqualTo(200);
   }
 
-  /** As objects, all these tasks together would not fit into the heap. */
+  /** The objects of all these tasks together would not fit into the heap. */
   @Test
   void parsed_tasks_of_a_batch_are_not_kept_in_memory() throws IOException {
     Sent batch = new Sent("POST", BatchRoutes.PATH, "many fields", manyFields(60_000));
@@ -312,7 +312,7 @@ class LargestBodiesTest {
 
       assertThat(send(new Sent("POST", "/v1/tasks", "long names", body))).isEqualTo(400);
     }
-    assertThat(alive()).isEqualTo(200);
+    assertThat(liveStatus()).isEqualTo(200);
   }
 
   @Test
@@ -323,7 +323,7 @@ class LargestBodiesTest {
     assertThat(send(new Sent("POST", BatchRoutes.PATH, "large tasks", batch))).isEqualTo(202);
     String list = "/v1/tasks?type=large&view=full&limit=1000";
 
-    try (var threads = Executors.newFixedThreadPool(AT_ONCE)) {
+    try (var threads = Executors.newFixedThreadPool(CONCURRENT_REQUESTS)) {
       List<Callable<Integer>> calls =
           Collections.nCopies(8, () -> send("GET", list, "", HttpRequest.BodyPublishers.noBody()));
       for (Future<Integer> status : threads.invokeAll(calls)) {
@@ -342,7 +342,7 @@ class LargestBodiesTest {
   }
 
   @Test
-  void the_rows_of_a_batch_spill_to_a_file_beyond_their_share_of_memory() throws Exception {
+  void rows_of_a_batch_beyond_their_share_of_memory_spill_to_a_file() throws Exception {
     String task = "{\"type\":\"b\",\"delay\":\"24h\",\"payload\":\"" + "x".repeat(1_000) + "\"}\n";
     URI url = server.url();
     try (Socket socket = new Socket(url.getHost(), url.getPort())) {
@@ -377,7 +377,7 @@ class LargestBodiesTest {
         .orElseThrow();
   }
 
-  private static int alive() {
+  private static int liveStatus() {
     try {
       return send("GET", "/health/live", "", HttpRequest.BodyPublishers.noBody());
     } catch (IOException e) {

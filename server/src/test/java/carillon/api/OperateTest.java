@@ -183,7 +183,7 @@ class OperateTest {
   }
 
   @Test
-  void limits_are_listed() {
+  void the_limits_of_the_api_are_listed() {
     assertThat(api.get("/v1/limits").send().expect(200).json().get("payloadBytes").asInt())
         .isEqualTo(262_144);
   }
@@ -215,11 +215,11 @@ class OperateTest {
   }
 
   @Test
-  void the_api_recovers_when_the_database_is_reachable_again() {
-    try (TestApi orphan = TestApi.start()) {
-      orphan.world.db.close();
+  void a_request_without_a_database_gets_503_with_retry_after() {
+    try (TestApi disconnected = TestApi.start()) {
+      disconnected.world.db.close();
 
-      TestApi.Reply reply = orphan.get("/v1/tasks").send().expect(ErrorCode.UNAVAILABLE);
+      TestApi.Reply reply = disconnected.get("/v1/tasks").send().expect(ErrorCode.UNAVAILABLE);
 
       assertThat(reply.header("retry-after")).isEqualTo("1");
       assertThat(reply.body()).doesNotContain("Exception").doesNotContain("jdbc");
@@ -227,7 +227,7 @@ class OperateTest {
   }
 
   @Test
-  void a_port_in_use_is_a_one_line_error() {
+  void a_port_in_use_fails_the_start_with_a_one_line_error() {
     assertThatThrownBy(
             () ->
                 HttpApi.start(
@@ -243,7 +243,7 @@ class OperateTest {
   }
 
   @Test
-  void a_node_that_should_be_restarted_gives_the_reason() {
+  void a_node_that_is_not_live_gives_the_reason() {
     api.notLive.set(Optional.of("loop claimer is stuck"));
     try {
       TestApi.Reply reply = api.request("GET", "/health/live").send().expect(ErrorCode.UNAVAILABLE);
@@ -256,7 +256,7 @@ class OperateTest {
   }
 
   @Test
-  void head_works_wherever_get_does() {
+  void head_gets_the_status_of_get_without_a_body() {
     TestApi.Reply reply = api.request("HEAD", "/health/live").send().expect(200);
 
     assertThat(reply.body()).isEmpty();

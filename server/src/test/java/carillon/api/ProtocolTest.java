@@ -53,17 +53,17 @@ class ProtocolTest {
   }
 
   private static String readAll(Socket socket) throws IOException {
-    StringBuilder answer = new StringBuilder();
+    StringBuilder response = new StringBuilder();
     byte[] buffer = new byte[8192];
     try {
       InputStream in = socket.getInputStream();
       for (int read = in.read(buffer); read >= 0; read = in.read(buffer)) {
-        answer.append(new String(buffer, 0, read, StandardCharsets.ISO_8859_1));
+        response.append(new String(buffer, 0, read, StandardCharsets.ISO_8859_1));
       }
     } catch (SocketException e) {
-      answer.append("(reset)"); // closed while the test was still sending
+      response.append("(reset)"); // closed while the test was still sending
     }
-    return answer.toString();
+    return response.toString();
   }
 
   @ParameterizedTest
@@ -91,12 +91,12 @@ class ProtocolTest {
         "GET /v1/tasks HTTP/1.1~Host: x~Bad Header: y~~                                 | 400 |"
             + " bad_request",
       })
-  void an_ambiguous_request_is_rejected_and_the_connection_closed(
+  void an_ambiguous_request_is_rejected_and_its_connection_closed(
       String text, int status, String code) throws IOException {
-    String answer = exchange(text.replace("~", "\r\n"));
+    String response = exchange(text.replace("~", "\r\n"));
 
-    assertThat(answer).startsWith("HTTP/1.1 " + status).containsOnlyOnce("HTTP/1.1");
-    assertThat(answer).contains("\"code\":\"" + code + "\"").contains("application/problem+json");
+    assertThat(response).startsWith("HTTP/1.1 " + status).containsOnlyOnce("HTTP/1.1");
+    assertThat(response).contains("\"code\":\"" + code + "\"").contains("application/problem+json");
   }
 
   @ParameterizedTest
@@ -143,7 +143,8 @@ class ProtocolTest {
         "GET / HTTP/1.0\r\n\r\n",
         "\r\nGET /ui/docs.css HTTP/1.0\r\n\r\n"
       })
-  void a_request_of_http_1_0_is_answered_and_the_connection_closed(String text) throws IOException {
+  void an_http_1_0_request_gets_a_response_and_its_connection_is_closed(String text)
+      throws IOException {
     try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), api.port())) {
       socket.getOutputStream().write(text.getBytes(StandardCharsets.ISO_8859_1));
       socket.setSoTimeout(7_000); // less than the timeout of an idle connection
@@ -157,7 +158,7 @@ class ProtocolTest {
   }
 
   @Test
-  void a_body_of_http_1_0_is_read_by_its_length_and_a_chunked_one_refused() throws IOException {
+  void an_http_1_0_body_has_a_length_and_is_rejected_if_chunked() throws IOException {
     String head = "POST /v1/tasks HTTP/1.0\r\nExpect: 100-continue\r\n" + AUTH + JSON;
 
     assertThat(exchange(head + "Content-Length: 1\r\n\r\n["))
@@ -192,7 +193,7 @@ class ProtocolTest {
         "/nothing/%ff",
         "/v1/tasks/%"
       })
-  void a_url_that_is_not_percent_encoded_utf_8_is_refused(String url) throws IOException {
+  void a_url_that_is_not_percent_encoded_utf_8_is_rejected(String url) throws IOException {
     assertThat(exchange("GET " + url + " HTTP/1.1\r\nHost: x\r\n" + AUTH + "\r\n"))
         .startsWith("HTTP/1.1 400")
         .contains("application/problem+json");
@@ -200,17 +201,17 @@ class ProtocolTest {
 
   @Test
   void a_bare_line_feed_between_headers_is_rejected() throws IOException {
-    String answer = exchange("GET /v1/tasks HTTP/1.1\r\nHost: x\nX-A: b\n\n\r\n\r\n");
+    String response = exchange("GET /v1/tasks HTTP/1.1\r\nHost: x\nX-A: b\n\n\r\n\r\n");
 
-    assertThat(answer).startsWith("HTTP/1.1 400").contains("application/problem+json");
+    assertThat(response).startsWith("HTTP/1.1 400").contains("application/problem+json");
   }
 
   @Test
   void more_than_a_hundred_headers_are_rejected() throws IOException {
-    String answer =
+    String response =
         exchange("GET /health/live HTTP/1.1\r\nHost: x\r\n" + "X-A: b\r\n".repeat(100) + "\r\n");
 
-    assertThat(answer).startsWith("HTTP/1.1 431");
+    assertThat(response).startsWith("HTTP/1.1 431");
   }
 
   @Test
@@ -258,7 +259,7 @@ class ProtocolTest {
 
   @Test
   void chunk_extensions_and_trailers_are_skipped() throws IOException {
-    String answer =
+    String response =
         exchange(
             "POST /v1/tasks HTTP/1.1\r\nHost: x\r\n"
                 + AUTH
@@ -267,7 +268,7 @@ class ProtocolTest {
                 + "1;name=\"a;b\"\r\n[\r\n001\r\nx\r\n0;x\r\nX-Sum: 1\r\n\r\n"
                 + "GET /health/live HTTP/1.1\r\nHost: x\r\n\r\n");
 
-    assertThat(answer).startsWith("HTTP/1.1 400").contains("invalid_json", "HTTP/1.1 200");
+    assertThat(response).startsWith("HTTP/1.1 400").contains("invalid_json", "HTTP/1.1 200");
   }
 
   @Test
@@ -294,7 +295,7 @@ class ProtocolTest {
   void slow_silent_and_non_reading_clients_are_disconnected_within_ten_seconds() throws Exception {
     List<Callable<Duration>> clients =
         List.of(
-            ProtocolTest::timeUntilTheDeafAreDropped,
+            ProtocolTest::timeUntilNonReaderIsDropped,
             () -> timeUntilClosed("", ""),
             () -> timeUntilClosed("", "GET /v1/tasks HTTP/1.1\r\n"),
             () ->
@@ -327,7 +328,7 @@ class ProtocolTest {
       socket.setSoTimeout(
           slowly.isEmpty() ? 30_000 : 1_000); // the read timeout is the pause between two bytes
       for (byte next : slowly.getBytes(StandardCharsets.ISO_8859_1)) {
-        if (isClosedAfter(socket, next)) {
+        if (writeAndAwaitClose(socket, next)) {
           break;
         }
       }
@@ -338,8 +339,8 @@ class ProtocolTest {
     }
   }
 
-  /** Requests more than all buffers hold, and reads nothing. */
-  private static Duration timeUntilTheDeafAreDropped() throws IOException {
+  /** Requests more data than all buffers hold, and reads none of it. */
+  private static Duration timeUntilNonReaderIsDropped() throws IOException {
     long start = System.nanoTime();
     try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), api.port())) {
       String request = "GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n";
@@ -347,12 +348,12 @@ class ProtocolTest {
       Awaitility.await()
           .atMost(Duration.ofSeconds(30))
           .pollInterval(Duration.ofMillis(500))
-          .until(() -> !canWrite(socket));
+          .until(() -> !tryWrite(socket));
       return Duration.ofNanos(System.nanoTime() - start);
     }
   }
 
-  private static boolean canWrite(Socket socket) {
+  private static boolean tryWrite(Socket socket) {
     try {
       socket.getOutputStream().write('\r');
       return true;
@@ -369,7 +370,7 @@ class ProtocolTest {
     }
   }
 
-  private static boolean isClosedAfter(Socket socket, byte next) {
+  private static boolean writeAndAwaitClose(Socket socket, byte next) {
     try {
       socket.getOutputStream().write(next);
       return socket.getInputStream().read() < 0;

@@ -57,19 +57,19 @@ class ReadModifyWriteTest {
   @ParameterizedTest
   @CsvSource({TYPE + ",priority", SCHEDULE + ",priority", TENANT + ",weight"})
   void a_response_can_be_sent_back_unchanged_or_edited(String path, String field) {
-    Set<String> moving = Set.of("version", "updatedAt");
+    Set<String> changing = Set.of("version", "updatedAt");
     ObjectNode before = read(path);
 
     api.put(path).json(api.get(path).send().body()).send().expect(200);
-    assertThat(read(path).remove(moving)).isEqualTo(before.deepCopy().remove(moving));
+    assertThat(read(path).remove(changing)).isEqualTo(before.deepCopy().remove(changing));
 
     ObjectNode changed = read(path).put(field, 3);
     api.put(path).json(changed.toString()).send().expect(200);
-    assertThat(read(path).remove(moving)).isEqualTo(changed.remove(moving));
+    assertThat(read(path).remove(changing)).isEqualTo(changed.remove(changing));
   }
 
   @Test
-  void a_paused_schedule_that_is_sent_back_stays_paused_for_the_same_reason() {
+  void a_paused_schedule_that_is_sent_back_stays_paused_with_its_reason() {
     api.post(SCHEDULE + "/pause").json("{\"reason\": \"holidays\"}").send().expect(200);
     ObjectNode before = read(SCHEDULE);
 

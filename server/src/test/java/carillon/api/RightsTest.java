@@ -60,10 +60,10 @@ class RightsTest {
   }
 
   /**
-   * A parameter that no endpoint has: it is rejected right after the permission check, so the
-   * request does nothing.
+   * Builds a request with an unknown parameter, which is rejected right after the permission check,
+   * so that the request has no effect.
    */
-  private static TestApi.Request asking(Endpoint endpoint) {
+  private static TestApi.Request probe(Endpoint endpoint) {
     String path = endpoint.path().replaceAll("\\{[^}]*}", "x");
     return api.request(endpoint.method(), path + "?there-is-no-such-parameter=1");
   }
@@ -76,7 +76,7 @@ class RightsTest {
       String key = api.key("matrix", role.label());
       for (Endpoint each : endpoints) {
         int expected = role.may(each.permission()) ? 400 : 403;
-        int status = asking(each).as(key).send().status();
+        int status = probe(each).as(key).send().status();
         if (status != expected) {
           wrong.add(role + " " + each.method() + " " + each.path() + ": " + status);
         }
@@ -84,7 +84,7 @@ class RightsTest {
     }
     for (Endpoint each : endpoints) {
       int expected = each.permission() == Permission.NONE ? 400 : 401;
-      if (asking(each).send().status() != expected) {
+      if (probe(each).send().status() != expected) {
         wrong.add("no key " + each.method() + " " + each.path());
       }
     }
@@ -93,7 +93,7 @@ class RightsTest {
     assertThat(wrong).isEmpty();
   }
 
-  /** A copy on purpose: the permission of a new endpoint must be confirmed here. */
+  /** Deliberately repeats all permissions, so that each new endpoint must be confirmed here. */
   @Test
   void every_endpoint_requires_exactly_this_permission() {
     assertThat(
@@ -179,7 +179,7 @@ class RightsTest {
       PUT /v1/types/{name} TYPES_CONFIGURE
       """;
 
-  private static JsonNode made(String key, String role) {
+  private static JsonNode createKey(String key, String role) {
     return api.request("POST", "/v1/keys")
         .as(key)
         .json("{\"name\": \"n\", \"role\": \"%s\"}".formatted(role))
@@ -189,19 +189,19 @@ class RightsTest {
   }
 
   @Test
-  void an_owner_neither_sees_nor_revokes_an_admins_key() {
+  void an_owner_can_neither_see_nor_revoke_the_key_of_an_admin() {
     String owner = api.key("owned", "owner");
     String admin = api.key("owned", "admin");
-    JsonNode made = made(admin, "admin");
-    String id = made.get("id").asString();
-    String stillGood = made.get("key").asString();
+    JsonNode created = createKey(admin, "admin");
+    String id = created.get("id").asString();
+    String adminKey = created.get("key").asString();
 
     assertThat(api.request("GET", "/v1/keys").as(owner).send().expect(200).body())
         .doesNotContain("\"admin\"")
         .contains("\"owner\"");
-    for (int i = 0; i < 2; i++) { // the second time they are already revoked
+    for (int i = 0; i < 2; i++) { // the second time the key is already revoked
       api.request("DELETE", "/v1/keys/" + id).as(owner).send().expect(ErrorCode.NOT_FOUND);
-      api.request("GET", "/v1/me").as(i == 0 ? stillGood : admin).send().expect(200);
+      api.request("GET", "/v1/me").as(i == 0 ? adminKey : admin).send().expect(200);
       if (i == 0) {
         assertThat(api.request("GET", "/v1/keys").as(admin).send().body()).contains(id);
         api.request("DELETE", "/v1/keys/" + id).as(admin).send().expect(204);
@@ -213,7 +213,7 @@ class RightsTest {
                     + id
                     + "'"))
         .isEqualTo("1");
-    JsonNode other = made(owner, "owner");
+    JsonNode other = createKey(owner, "owner");
     api.request("DELETE", "/v1/keys/" + other.get("id").asString()).as(owner).send().expect(204);
   }
 
@@ -243,8 +243,8 @@ class RightsTest {
     List<String> ofOthers = new ArrayList<>();
     List<String> ofAdmins = new ArrayList<>();
     for (int i = 0; i < 3; i++) {
-      ofOthers.add(made(owner, "producer").get("id").asString());
-      ofAdmins.add(made(admin, "admin").get("id").asString());
+      ofOthers.add(createKey(owner, "producer").get("id").asString());
+      ofAdmins.add(createKey(admin, "admin").get("id").asString());
     }
     api.request("DELETE", "/v1/keys/" + ofAdmins.getFirst()).as(admin).send().expect(204);
 
@@ -263,7 +263,7 @@ class RightsTest {
   }
 
   @Test
-  void the_pages_of_an_owners_keys_have_no_gaps_where_admins_keys_are() {
+  void pages_of_keys_have_no_gaps_in_place_of_hidden_admin_keys() {
     String owner = api.key("paged", "owner");
     for (int i = 0; i < 6; i++) {
       api.key("paged", i % 2 == 0 ? "admin" : "viewer");
@@ -291,7 +291,7 @@ class RightsTest {
   }
 
   @Test
-  void a_stored_response_is_only_for_keys_with_the_same_types() {
+  void a_stored_response_is_returned_only_to_keys_with_the_same_types() {
     String owner = api.key("kept", "owner");
     String limited = api.key("kept", "producer", "mine");
     String task = "{\"type\":\"theirs\",\"payload\":\"confidential\"}";

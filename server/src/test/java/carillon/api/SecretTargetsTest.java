@@ -23,7 +23,9 @@ class SecretTargetsTest {
 
   private static final String SECRET = "SUPERSECRET";
 
-  /** A secret-looking header, one marked as secret, an ordinary one, and a parameter. */
+  /**
+   * Has a header with a secret name, one marked as secret, an ordinary one and a secret parameter.
+   */
   private static final String HTTP =
       """
       {"http": {"url": "https://hooks.example/a?token=SUPERSECRET-1&page=2", "method": "POST",
@@ -59,17 +61,17 @@ class SecretTargetsTest {
 
   @Test
   void the_secrets_of_types_schedules_tasks_and_alerts_are_never_shown() {
-    List<String> answers = new ArrayList<>();
+    List<String> responses = new ArrayList<>();
     String settings =
         "{\"target\": %s, \"onComplete\": %s, \"onDead\": %s}".formatted(HTTP, HTTP, HTTP);
-    answers.add(put("/v1/types/seen", settings).expect(201).body());
-    answers.add(
+    responses.add(put("/v1/types/seen", settings).expect(201).body());
+    responses.add(
         put(
                 "/v1/schedules/seen",
                 "{\"every\": \"1h\", \"type\": \"seen\", \"target\": %s}".formatted(HTTP))
             .expect(201)
             .body());
-    answers.add(
+    responses.add(
         put("/v1/tenants/seen", "{\"alert\": {\"target\": %s}}".formatted(HTTP))
             .expect(200)
             .body());
@@ -78,9 +80,9 @@ class SecretTargetsTest {
                 .formatted(HTTP)
             + " \"onComplete\": %s, \"onDead\": %s}".formatted(HTTP, HTTP);
     TestApi.Reply created = api.post("/v1/tasks").json(task).send().expect(202);
-    answers.add(created.body());
-    answers.add(api.post("/v1/tasks").json(task).send().expect(200).body()); // the existing one
-    answers.add(api.post("/v1/tasks").header("Idempotency-Key", "s").json(task).send().body());
+    responses.add(created.body());
+    responses.add(api.post("/v1/tasks").json(task).send().expect(200).body()); // the existing one
+    responses.add(api.post("/v1/tasks").header("Idempotency-Key", "s").json(task).send().body());
     String id = created.text("id");
     for (String role : List.of("owner", "operator", "producer", "worker", "viewer")) {
       String key = api.key("default", role);
@@ -92,28 +94,28 @@ class SecretTargetsTest {
               "/v1/schedules/seen",
               "/v1/tasks?view=full",
               "/v1/tasks/" + id)) {
-        answers.add(api.request("GET", path).as(key).send().expect(200).body());
+        responses.add(api.request("GET", path).as(key).send().expect(200).body());
       }
     }
-    answers.add(api.get("/v1/tenants").send().body());
-    answers.add(api.get("/v1/tenants/seen").send().body());
-    answers.add(api.get("/v1/audit").send().body());
-    answers.add(api.post("/v1/schedules/seen/trigger").send().expect(202).body());
-    answers.add(api.patch("/v1/tasks/" + id).json("{\"priority\": 9}").send().expect(200).body());
-    answers.add(api.post("/v1/types/seen/pause").send().expect(200).body());
-    answers.add(api.post("/v1/tasks/" + id + "/cancel").send().expect(200).body());
+    responses.add(api.get("/v1/tenants").send().body());
+    responses.add(api.get("/v1/tenants/seen").send().body());
+    responses.add(api.get("/v1/audit").send().body());
+    responses.add(api.post("/v1/schedules/seen/trigger").send().expect(202).body());
+    responses.add(api.patch("/v1/tasks/" + id).json("{\"priority\": 9}").send().expect(200).body());
+    responses.add(api.post("/v1/types/seen/pause").send().expect(200).body());
+    responses.add(api.post("/v1/tasks/" + id + "/cancel").send().expect(200).body());
 
-    assertThat(answers).allSatisfy(answer -> assertThat(answer).doesNotContain(SECRET));
+    assertThat(responses).allSatisfy(response -> assertThat(response).doesNotContain(SECRET));
     assertThat(api.get("/v1/types/seen").send().json().get("target").toString()).isEqualTo(SHOWN);
     assertThat(api.get("/v1/tasks/" + id).send().json().get("onDead").toString()).isEqualTo(SHOWN);
-    // They are stored, to be sent.
+    // The secrets are stored, because deliveries need them.
     assertThat(stored("task_type", "target", "name = 'seen'")).contains("SUPERSECRET-3");
     assertThat(stored("task", "on_dead", "id = '" + id + "'")).contains("SUPERSECRET-2");
   }
 
   @Test
   void the_secrets_of_dead_letters_are_never_shown() {
-    String id = dead("died", HTTP);
+    String id = createDead("died", HTTP);
     for (String role : List.of("owner", "operator", "producer", "worker", "viewer")) {
       String key = api.key("default", role);
       String listed =
@@ -200,7 +202,7 @@ class SecretTargetsTest {
   }
 
   @Test
-  void a_kept_secret_stays_secret_without_its_mark() {
+  void a_hidden_header_stays_secret_if_its_mark_is_omitted() {
     put("/v1/types/mark", "{\"target\": %s}".formatted(HTTP)).expect(201);
 
     put(
@@ -225,7 +227,7 @@ class SecretTargetsTest {
     put("/v1/types/host", "{\"target\": %s}".formatted(HTTP)).expect(201);
     String before = stored("task_type", "target", "name = 'host'");
 
-    TestApi.Reply refused =
+    TestApi.Reply rejected =
         put(
                 "/v1/types/host",
                 "{\"target\": %s}"
@@ -233,12 +235,12 @@ class SecretTargetsTest {
             .expect(ErrorCode.HIDDEN_VALUE);
 
     assertThat(
-            refused.json().get("errors").valueStream().map(each -> each.get("pointer").asString()))
+            rejected.json().get("errors").valueStream().map(each -> each.get("pointer").asString()))
         .containsExactlyInAnyOrder(
             "/target/http/headers/Authorization",
             "/target/http/headers/X-Tenant-Code",
             "/target/http/url");
-    assertThat(refused.text("detail")).contains("same scheme, host and port");
+    assertThat(rejected.text("detail")).contains("same scheme, host and port");
     assertThat(stored("task_type", "target", "name = 'host'")).isEqualTo(before);
     api.delete("/v1/types/host").send().expect(204);
   }
@@ -268,15 +270,15 @@ class SecretTargetsTest {
       String method, String path, String body, String pointer) {
     String target = "{'http': {'url': 'https://a.example/', 'headers': {'A-Key': '(hidden)'}}}";
 
-    TestApi.Reply refused =
+    TestApi.Reply rejected =
         api.request(method, path)
             .as(TestApi.ADMIN_KEY)
             .json(body.replace("T", target).replace("'", "\""))
             .send()
             .expect(ErrorCode.HIDDEN_VALUE);
 
-    assertThat(refused.json().get("errors").get(0).get("pointer").asString()).isEqualTo(pointer);
-    assertThat(refused.text("detail")).contains("send the value itself");
+    assertThat(rejected.json().get("errors").get(0).get("pointer").asString()).isEqualTo(pointer);
+    assertThat(rejected.text("detail")).contains("send the value itself");
     if (method.equals("PUT")) {
       api.get(path).send().expect(404);
     }
@@ -304,7 +306,7 @@ class SecretTargetsTest {
         "{'X-A': true}   | /target/http/secretHeaders"
       })
   void only_headers_can_be_marked_as_secret(String marked, String pointer) {
-    JsonNode refused =
+    JsonNode rejected =
         api.post("/v1/tasks")
             .json(
                 ("{'type': 'm', 'target': {'http': {'url': 'https://a.example/',"
@@ -316,14 +318,14 @@ class SecretTargetsTest {
             .expect(422)
             .json();
 
-    assertThat(refused.get("errors").get(0).get("pointer").asString()).isEqualTo(pointer);
+    assertThat(rejected.get("errors").get(0).get("pointer").asString()).isEqualTo(pointer);
   }
 
   @Test
   void an_archive_has_no_secrets_and_a_restored_task_gets_those_of_its_type() {
     put("/v1/types/arch", "{\"target\": %s, \"onDead\": %s}".formatted(HTTP, HTTP)).expect(201);
-    String same = dead("arch", HTTP);
-    String other = dead("arch", HTTP.replace("hooks.example", "other.example"));
+    String same = createDead("arch", HTTP);
+    String other = createDead("arch", HTTP.replace("hooks.example", "other.example"));
 
     List<String> lines = archive();
 
@@ -337,7 +339,7 @@ class SecretTargetsTest {
         .contains("SUPERSECRET-1", "SUPERSECRET-2", "SUPERSECRET-3")
         .doesNotContain("(hidden)");
     assertThat(stored("task", "on_dead", "id = '" + same + "'")).contains("SUPERSECRET-2");
-    // Another host: the secrets must be sent again.
+    // For another host the secrets must be sent again.
     assertThat(stored("task", "target", "id = '" + other + "'")).contains("(hidden)");
     String shown = api.get("/v1/tasks/" + other).send().json().get("target").toString();
     api.patch("/v1/tasks/" + other)
@@ -350,7 +352,7 @@ class SecretTargetsTest {
         .expect(200);
   }
 
-  private static String dead(String type, String target) {
+  private static String createDead(String type, String target) {
     String id =
         api.task(
             "{\"type\": \"%s\", \"target\": %s, \"onDead\": %s}".formatted(type, target, HTTP));

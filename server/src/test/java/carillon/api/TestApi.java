@@ -37,13 +37,12 @@ import javax.crypto.spec.SecretKeySpec;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.JsonNode;
 
-/** A running API on its own database, and a short way to call it. */
+/** A running API on its own database, with short methods to call it. */
 public final class TestApi implements AutoCloseable {
 
   public static final String ADMIN_KEY = "the-admin-key-of-this-test";
 
-  private static final SlowClients.Max MOST =
-      new SlowClients.Max(HttpApi.MAX_CONNECTIONS, 1024, 64);
+  private static final SlowClients.Max MAX = new SlowClients.Max(HttpApi.MAX_CONNECTIONS, 1024, 64);
 
   public final World world = World.create();
   public final PrometheusMeterRegistry metrics =
@@ -51,7 +50,7 @@ public final class TestApi implements AutoCloseable {
   final AtomicReference<Optional<String>> notReady = new AtomicReference<>(Optional.empty());
   final AtomicReference<Optional<String>> notLive = new AtomicReference<>(Optional.empty());
 
-  /** The API's own store: it keeps keys in memory for a second. */
+  /** The API's own store, which caches keys for a second. */
   public final Store store;
 
   public final HttpApi api;
@@ -63,8 +62,8 @@ public final class TestApi implements AutoCloseable {
       int databaseRequests,
       Function<StoredSchedule, Timetable> timetables,
       Set<BrokerName> brokers,
-      Duration patience,
-      SlowClients.Max most) {
+      Duration timeout,
+      SlowClients.Max max) {
     this.store =
         world.storeOn(world.db, new Memory.Settings(null, Duration.ofDays(30), timetables));
     this.api =
@@ -75,7 +74,7 @@ public final class TestApi implements AutoCloseable {
             health(),
             metrics,
             InstantSource.system(),
-            new SlowClients(patience, most, metrics));
+            new SlowClients(timeout, max, metrics));
   }
 
   private Health health() {
@@ -100,21 +99,21 @@ public final class TestApi implements AutoCloseable {
     return start(databaseRequests, StoredSchedule::timetable);
   }
 
-  /** With other run times for backfills. */
+  /** Starts an API with another calculation of run times for backfills. */
   public static TestApi start(
       int databaseRequests, Function<StoredSchedule, Timetable> timetables) {
-    return new TestApi(databaseRequests, timetables, Set.of(), SlowClients.CLIENT_TIMEOUT, MOST);
+    return new TestApi(databaseRequests, timetables, Set.of(), SlowClients.CLIENT_TIMEOUT, MAX);
   }
 
-  /** With registered broker clusters. */
+  /** Starts an API with registered broker clusters. */
   public static TestApi withBrokers(BrokerName... brokers) {
     return new TestApi(
-        8, StoredSchedule::timetable, Set.of(brokers), SlowClients.CLIENT_TIMEOUT, MOST);
+        8, StoredSchedule::timetable, Set.of(brokers), SlowClients.CLIENT_TIMEOUT, MAX);
   }
 
-  /** With other limits for clients. */
-  public static TestApi withClients(Duration patience, SlowClients.Max most) {
-    return new TestApi(8, StoredSchedule::timetable, Set.of(), patience, most);
+  /** Starts an API with other limits for clients. */
+  public static TestApi withClients(Duration timeout, SlowClients.Max max) {
+    return new TestApi(8, StoredSchedule::timetable, Set.of(), timeout, max);
   }
 
   static ApiConfig config(int port, int databaseRequests) {
@@ -221,13 +220,13 @@ public final class TestApi implements AutoCloseable {
       return this;
     }
 
-    /** The body of a success. */
+    /** Expects success and returns the body. */
     public String expect2xx() {
       assertThat(status()).as(body()).isBetween(200, 299);
       return body();
     }
 
-    /** A problem document with this code. */
+    /** Expects a problem document with this code. */
     public Reply expect(ErrorCode code) {
       expect(code.status());
       assertThat(header("content-type")).isEqualTo(Problem.MEDIA_TYPE);
@@ -267,7 +266,7 @@ public final class TestApi implements AutoCloseable {
     return post("/v1/tasks").json(json).send().expect(202).text("id");
   }
 
-  /** A key of the given role in a tenant, which is created if needed. */
+  /** Creates a key with a role in a tenant, which is created if needed. */
   public String key(String tenant, String role, String... types) {
     put("/v1/tenants/" + tenant).json("{}").send().expect(200);
     String list =

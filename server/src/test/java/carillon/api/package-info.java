@@ -1,5 +1,6 @@
 /**
- * Tests of the HTTP API: readers by table, everything else over a real server on a real PostgreSQL.
+ * Tests of the HTTP API. Parsers are tested with tables, everything else over HTTP with a real
+ * server and a real PostgreSQL.
  */
 @NullMarked
 package carillon.api;

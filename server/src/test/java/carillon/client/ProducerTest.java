@@ -63,7 +63,7 @@ class ProducerTest {
   }
 
   @Test
-  void an_idempotency_key_or_uniqueness_creates_one_task() {
+  void tasks_with_the_same_idempotency_key_or_unique_key_are_created_once() {
     NewTask keyed = NewTask.of("keyed").payload(1).idempotencyKey("mine-1");
     NewTask unique = NewTask.of("unique").key("k").uniqueFor(Duration.ofHours(1));
 
@@ -82,12 +82,12 @@ class ProducerTest {
       NewTask task = NewTask.of("background").payload(i).delay(Duration.ofDays(1));
       created.add(carillon.enqueueAsync(i == 2_500 ? task.priority(99) : task));
     }
-    CompletableFuture<CreatedTask> bad = created.remove(2_500);
+    CompletableFuture<CreatedTask> invalid = created.remove(2_500);
 
     List<UUID> ids = created.stream().map(CompletableFuture::join).map(CreatedTask::id).toList();
 
     assertThat(ids).doesNotHaveDuplicates().hasSize(4_999);
-    assertThatThrownBy(bad::join)
+    assertThatThrownBy(invalid::join)
         .isInstanceOf(CompletionException.class)
         .hasCauseInstanceOf(CarillonException.class)
         .hasMessageContaining("priority");
@@ -101,7 +101,7 @@ class ProducerTest {
   }
 
   @Test
-  void a_batch_is_all_or_none_and_idempotent_per_key() {
+  void a_batch_is_all_or_nothing_and_idempotent_per_key() {
     List<NewTask> tasks = List.of(NewTask.of("batch").payload(1), NewTask.of("batch").payload(2));
 
     List<UUID> ids = carillon.enqueueAll(tasks, "batch-1");

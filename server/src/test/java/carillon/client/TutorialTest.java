@@ -21,8 +21,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
 /**
- * The tutorial of the client's README: what stands between the marks here is what stands there, and
- * it runs.
+ * Runs the tutorial in the README of the client: the code between the marks of this class equals
+ * the code blocks there.
  */
 class TutorialTest {
 
@@ -37,13 +37,13 @@ class TutorialTest {
   private static final Queue<String> out = new ConcurrentLinkedQueue<>();
 
   @Test
-  void every_block_of_the_readme_is_code_that_runs_here() throws IOException {
-    List<String> blocks = found(BLOCK, README);
+  void every_code_block_of_the_readme_is_run_by_this_class() throws IOException {
+    List<String> blocks = blocksOf(BLOCK, README);
 
-    assertThat(blocks).hasSizeGreaterThan(5).isEqualTo(found(MARKED, SOURCE));
+    assertThat(blocks).hasSizeGreaterThan(5).isEqualTo(blocksOf(MARKED, SOURCE));
   }
 
-  private static List<String> found(Pattern pattern, Path file) throws IOException {
+  private static List<String> blocksOf(Pattern pattern, Path file) throws IOException {
     return pattern
         .matcher(Files.readString(file))
         .results()

@@ -24,7 +24,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** Workers and producers with a failing server or network. */
+/** Workers and producers whose server or network fails. */
 @Tag("slow")
 class WorkerFaultsTest {
 
@@ -34,7 +34,7 @@ class WorkerFaultsTest {
   private static final Path dataDir = servers.newDataDir();
   private static ServerProcess server = start("0");
 
-  private final Seen seen = new Seen();
+  private final RecordingListener seen = new RecordingListener();
   private Carillon carillon;
   private FaultyProxy proxy;
   private Carillon faulty;
@@ -100,8 +100,8 @@ class WorkerFaultsTest {
   void a_handler_with_a_lost_lease_is_notified_and_its_result_dropped() {
     UUID id = carillon.enqueue(NewTask.of("stale")).id();
     AtomicBoolean wasInterrupted = new AtomicBoolean();
-    AtomicBoolean wasTold = new AtomicBoolean();
-    CountDownLatch begun = new CountDownLatch(1);
+    AtomicBoolean sawStale = new AtomicBoolean();
+    CountDownLatch started = new CountDownLatch(1);
     proxy.breakPath("/v1/work/renew", Fault.REQUEST_REFUSED);
 
     Worker first =
@@ -111,17 +111,17 @@ class WorkerFaultsTest {
             .handle(
                 "stale",
                 context -> {
-                  begun.countDown();
+                  started.countDown();
                   try {
                     new CountDownLatch(1).await();
                   } catch (InterruptedException e) {
                     wasInterrupted.set(true);
                   }
-                  wasTold.set(context.isStale());
+                  sawStale.set(context.isStale());
                   return "of the first";
                 })
             .start();
-    await().until(() -> begun.getCount() == 0);
+    await().until(() -> started.getCount() == 0);
     try (Worker second =
         carillon.worker("second").handle("stale", context -> "of the second").start()) {
       TaskView task = awaitOver(id);
@@ -131,7 +131,7 @@ class WorkerFaultsTest {
       assertThat(task.output()).isEqualTo("of the second");
       assertThat(task.fence()).isEqualTo(2);
       assertThat(wasInterrupted).isTrue();
-      assertThat(wasTold).isTrue();
+      assertThat(sawStale).isTrue();
       assertThat(seen.results).containsExactly(WorkerListener.Result.STALE);
       assertThat(carillon.task(id).orElseThrow().output()).isEqualTo("of the second");
       assertThat(second.isStopped()).isFalse();
@@ -144,7 +144,7 @@ class WorkerFaultsTest {
   void a_worker_continues_after_its_server_is_killed_and_restarted() {
     Map<UUID, Integer> handled = new ConcurrentHashMap<>();
     CountDownLatch some = new CountDownLatch(20);
-    CountDownLatch goOn = new CountDownLatch(1);
+    CountDownLatch release = new CountDownLatch(1);
     List<UUID> ids =
         carillon.enqueueAll(
             IntStream.range(0, 100).mapToObj(i -> NewTask.of("restart").payload(i)).toList());
@@ -160,14 +160,14 @@ class WorkerFaultsTest {
                 context -> {
                   handled.merge(context.id(), 1, Integer::sum);
                   some.countDown();
-                  goOn.await();
+                  release.await();
                   return null;
                 })
             .start()) {
       await().until(() -> some.getCount() == 0);
       String port = Integer.toString(server.url().getPort());
       server.kill9();
-      goOn.countDown();
+      release.countDown();
       await().until(() -> !seen.failedCalls.isEmpty());
       server = start(port);
 

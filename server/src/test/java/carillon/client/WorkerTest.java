@@ -28,7 +28,7 @@ class WorkerTest {
 
   private static Carillon carillon;
 
-  private final Seen seen = new Seen();
+  private final RecordingListener seen = new RecordingListener();
 
   record Invoice(int number, String to) {}
 
@@ -61,7 +61,7 @@ class WorkerTest {
   @Test
   void a_handler_receives_the_payload_and_sets_the_output() {
     UUID id = enqueue(NewTask.of("invoice").payload(new Invoice(7, "Ada")).key("k7"));
-    AtomicReference<Invoice> got = new AtomicReference<>();
+    AtomicReference<Invoice> received = new AtomicReference<>();
 
     try (Worker worker =
         worker()
@@ -69,7 +69,7 @@ class WorkerTest {
                 "invoice",
                 Invoice.class,
                 (invoice, context) -> {
-                  got.set(invoice);
+                  received.set(invoice);
                   return Map.of("sent", context.key(), "fence", context.fence());
                 })
             .start()) {
@@ -77,7 +77,7 @@ class WorkerTest {
 
       assertThat(task.status()).isEqualTo(TaskStatus.COMPLETED);
       assertThat(task.output()).contains("\"sent\":\"k7\"", "\"fence\":1");
-      assertThat(got.get()).isEqualTo(new Invoice(7, "Ada"));
+      assertThat(received.get()).isEqualTo(new Invoice(7, "Ada"));
       assertThat(worker.isConnected()).isTrue();
     }
   }
@@ -86,7 +86,7 @@ class WorkerTest {
   void a_thousand_tasks_are_handled_once_each_and_at_most_64_concurrently() {
     Map<UUID, Integer> handled = new ConcurrentHashMap<>();
     AtomicInteger running = new AtomicInteger();
-    AtomicInteger most = new AtomicInteger();
+    AtomicInteger maxRunning = new AtomicInteger();
     List<UUID> ids =
         carillon.enqueueAll(
             IntStream.range(0, 1_000).mapToObj(i -> NewTask.of("many").payload(i)).toList());
@@ -98,7 +98,7 @@ class WorkerTest {
                 "many",
                 Integer.class,
                 (number, context) -> {
-                  most.accumulateAndGet(running.incrementAndGet(), Math::max);
+                  maxRunning.accumulateAndGet(running.incrementAndGet(), Math::max);
                   handled.merge(context.id(), 1, Integer::sum);
                   running.decrementAndGet();
                   return number;
@@ -108,7 +108,7 @@ class WorkerTest {
 
       assertThat(handled).hasSize(1_000).containsOnlyKeys(ids);
       assertThat(handled.values()).containsOnly(1);
-      assertThat(most.get()).isBetween(1, 64);
+      assertThat(maxRunning.get()).isBetween(1, 64);
       await().until(() -> worker.held() == 0);
     }
     assertThat(carillon.get("/v1/tasks?type=many&status=COMPLETED&limit=1000").path("items"))
@@ -116,7 +116,7 @@ class WorkerTest {
   }
 
   @Test
-  void a_handler_may_take_longer_than_its_lease() {
+  void a_handler_can_run_longer_than_its_lease() {
     UUID id = enqueue(NewTask.of("slow"));
 
     try (Worker worker =
@@ -232,24 +232,24 @@ class WorkerTest {
   }
 
   @Test
-  void a_cancel_is_seen_by_the_handler_within_a_renewal() throws InterruptedException {
+  void a_renewal_notifies_the_handler_of_a_cancel() throws InterruptedException {
     UUID id = enqueue(NewTask.of("cancelled"));
-    CountDownLatch begun = new CountDownLatch(1);
-    CountDownLatch told = new CountDownLatch(1);
+    CountDownLatch started = new CountDownLatch(1);
+    CountDownLatch cancelled = new CountDownLatch(1);
 
     try (Worker worker =
         worker()
             .handle(
                 "cancelled",
                 context -> {
-                  context.onCancel(told::countDown);
-                  begun.countDown();
-                  told.await();
+                  context.onCancel(cancelled::countDown);
+                  started.countDown();
+                  cancelled.await();
                   assertThat(context.isCancelled()).isTrue();
                   throw context.release();
                 })
             .start()) {
-      begun.await();
+      started.await();
 
       assertThat(carillon.cancel(id)).isEqualTo(CancelResult.REQUESTED);
 
@@ -262,7 +262,7 @@ class WorkerTest {
   @Test
   void interrupt_on_cancel_interrupts_the_handler() throws InterruptedException {
     UUID id = enqueue(NewTask.of("interrupted").retry(Map.of("maxAttempts", 1)));
-    CountDownLatch begun = new CountDownLatch(1);
+    CountDownLatch started = new CountDownLatch(1);
 
     try (Worker worker =
         worker()
@@ -270,12 +270,12 @@ class WorkerTest {
             .handle(
                 "interrupted",
                 context -> {
-                  begun.countDown();
+                  started.countDown();
                   new CountDownLatch(1).await();
                   return null;
                 })
             .start()) {
-      begun.await();
+      started.await();
       carillon.cancel(id);
 
       assertThat(awaitOver(id).status()).isEqualTo(TaskStatus.CANCELLED);
@@ -311,7 +311,7 @@ class WorkerTest {
 
   @Test
   void a_task_of_a_type_without_a_handler_is_never_claimed() {
-    UUID other = enqueue(NewTask.of("nobodys"));
+    UUID other = enqueue(NewTask.of("unhandled"));
     UUID mine = enqueue(NewTask.of("mine"));
 
     try (Worker worker = worker().handle("mine", context -> null).start()) {
@@ -366,7 +366,7 @@ class WorkerTest {
 
   @Test
   void unfinished_tasks_are_released_when_the_worker_stops() throws InterruptedException {
-    CountDownLatch begun = new CountDownLatch(1);
+    CountDownLatch started = new CountDownLatch(1);
     UUID running = enqueue(NewTask.of("stopping"));
     Worker worker =
         worker()
@@ -375,12 +375,12 @@ class WorkerTest {
             .handle(
                 "stopping",
                 context -> {
-                  begun.countDown();
+                  started.countDown();
                   new CountDownLatch(1).await();
                   return null;
                 })
             .start();
-    begun.await();
+    started.await();
     UUID waiting = enqueue(NewTask.of("stopping"));
     await().until(() -> worker.held() == 2);
 
@@ -397,7 +397,7 @@ class WorkerTest {
   }
 
   @Test
-  void a_worker_without_handlers_or_with_two_for_a_type_is_rejected() {
+  void a_worker_needs_a_valid_name_and_one_handler_per_type() {
     assertThatThrownBy(() -> worker().start()).hasMessageContaining("has no handler");
     assertThatThrownBy(() -> worker().handle("t", c -> null).handle("t", c -> null))
         .hasMessageContaining("already");

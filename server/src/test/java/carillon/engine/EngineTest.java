@@ -45,7 +45,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** The loops by hand: each pass is called when the test wants it. */
+/** The loops of a node. Each test calls the passes itself. */
 class EngineTest {
 
   private static final Target HTTP =
@@ -79,12 +79,12 @@ class EngineTest {
     completer = node.completer;
     dispatcher = node.dispatcher;
     claimer = node.claimer(seats);
-    ReapDecision verdict = new ReapDecision(world.clock, 3);
+    ReapDecision decision = new ReapDecision(world.clock, 3);
     reaper =
-        new Reaper(world.store.claims(), world.store.nodes(), node.lease, verdict, events::add);
+        new Reaper(world.store.claims(), world.store.nodes(), node.lease, decision, events::add);
     lostClaims =
         new LostClaims(
-            world.store.claims(), node.lease, node.openClaims::isKnown, verdict, events::add);
+            world.store.claims(), node.lease, node.openClaims::isKnown, decision, events::add);
     sweeper = new Sweeper(world.memory.sweep(), world.clock);
     expirer = new Expirer(world.store.expiry(), events::add);
   }
@@ -100,7 +100,7 @@ class EngineTest {
     return TestTask.of("t").dueAt(dueAt).payload("{}").target(target).retry(QUICK).build();
   }
 
-  /** Claims and flushes until the task is where it should be. */
+  /** Claims and flushes until the task reaches the state. */
   private TaskView runUntil(TaskId id, TaskState state) {
     await()
         .pollInterval(Duration.ofMillis(1))
@@ -127,7 +127,7 @@ class EngineTest {
   }
 
   @Test
-  void a_task_is_not_claimed_before_its_time_and_the_claimer_knows_when_that_is() {
+  void the_claimer_waits_until_a_task_is_due() {
     Instant dueAt = world.clock.instant().plusMillis(300);
     TaskId id = world.create(task(dueAt, HTTP));
 
@@ -140,7 +140,7 @@ class EngineTest {
   }
 
   @Test
-  void a_failure_is_retried_until_the_budget_is_used_with_every_attempt_recorded() {
+  void a_failing_task_uses_all_its_attempts_and_each_is_recorded() {
     deliverer.respondWith(
         _ -> new DeliveryResult.Failed(Failure.of(FailureKind.TIMEOUT, "too slow"), null));
     TaskId id = world.create(task(null, HTTP));
@@ -158,7 +158,7 @@ class EngineTest {
   }
 
   @Test
-  void no_more_runs_at_once_than_there_are_seats() {
+  void a_node_runs_at_most_one_task_per_seat() {
     deliverer.hang();
     for (int i = 0; i < 10; i++) {
       world.create(task(null, HTTP));
@@ -195,7 +195,7 @@ class EngineTest {
   }
 
   @Test
-  void a_paused_type_is_left_alone_until_it_is_resumed() {
+  void tasks_of_a_paused_type_are_not_claimed_until_it_is_resumed() {
     TaskId id = world.create(task(null, HTTP));
     pause(true);
     claimer.claimOnce();
@@ -214,7 +214,7 @@ class EngineTest {
   }
 
   @Test
-  void a_gone_target_pauses_its_type() {
+  void a_target_that_is_gone_pauses_its_type() {
     world
         .store
         .types()
@@ -244,7 +244,7 @@ class EngineTest {
   }
 
   @Test
-  void a_lost_nodes_tasks_are_reclaimed_and_its_late_result_is_fenced() {
+  void tasks_of_a_lost_node_are_reclaimed_and_its_late_result_is_fenced() {
     world.node("silent");
     TaskId id = world.create(task(null, HTTP));
     ClaimedTask stale = world.claimOne("silent");
@@ -264,7 +264,7 @@ class EngineTest {
   }
 
   @Test
-  void tasks_expire_even_where_nobody_claims() {
+  void tasks_expire_even_if_no_worker_claims_them() {
     NewTask late = TestTask.of("t").target(new Target.Pull()).ttl(Duration.ofMillis(5)).build();
     TaskId id = world.create(late);
 
@@ -274,7 +274,7 @@ class EngineTest {
   }
 
   @Test
-  void tasks_with_one_concurrency_key_run_one_at_a_time() {
+  void tasks_with_the_same_concurrency_key_run_one_at_a_time() {
     deliverer.hang();
     NewTask keyed =
         TestTask.of("t").payload("{}").target(HTTP).retry(QUICK).concurrencyKey("only-one").build();
@@ -289,7 +289,7 @@ class EngineTest {
   }
 
   @Test
-  void the_next_holder_of_a_concurrency_key_starts_when_the_first_has_ended() {
+  void the_next_task_of_a_concurrency_key_starts_when_the_previous_one_ends() {
     NewTask keyed =
         TestTask.of("t").payload("{}").target(HTTP).retry(QUICK).concurrencyKey("only-one").build();
     world.create(keyed);
@@ -308,7 +308,7 @@ class EngineTest {
   }
 
   @Test
-  void the_janitor_creates_partitions_ahead_and_drops_old_ones_without_live_tasks() {
+  void the_janitor_creates_future_partitions_and_drops_old_ones_without_live_tasks() {
     world.sql(
         "SELECT carillon.create_partition(DATE '2020-01-01'), carillon.create_partition(DATE"
             + " '2020-01-02')");
@@ -350,7 +350,7 @@ class EngineTest {
   }
 
   @Test
-  void an_expired_task_that_engines_step_over_expires_all_the_same() {
+  void an_expired_task_is_not_delivered_and_ends_as_expired() {
     NewTask late = TestTask.of("t").target(HTTP).ttl(Duration.ofMillis(5)).build();
     TaskId id = world.create(late);
     await().until(() -> !world.value("SELECT now() > expires_at FROM carillon.task").equals("f"));
@@ -401,10 +401,10 @@ class EngineTest {
   }
 
   @Test
-  void an_attempt_that_throws_ends_as_a_failure_and_gives_its_seat_back() {
+  void an_attempt_that_throws_is_a_failure_and_returns_its_seat() {
     deliverer.respondWith(
         _ -> {
-          throw new AssertionError("unforeseen");
+          throw new AssertionError("unexpected");
         });
     TaskId id = world.create(task(null, HTTP));
 
@@ -415,17 +415,17 @@ class EngineTest {
   }
 
   @Test
-  void a_batch_that_is_written_in_part_gives_each_seat_back_once() {
+  void a_partly_saved_batch_returns_each_seat_once() {
     TaskId first = world.create(task(null, HTTP));
-    TaskId bad = world.create(task(null, HTTP));
-    TaskId unlucky = world.create(task(null, HTTP));
+    TaskId invalid = world.create(task(null, HTTP));
+    TaskId delayed = world.create(task(null, HTTP));
     List<ClaimedTask> claimed =
         List.of(world.claimOne("node"), world.claimOne("node"), world.claimOne("node"));
     claimed.forEach(task -> node.expect(task.lease().claim(), 1, seats));
-    for (TaskId id : List.of(first, bad, unlucky)) {
+    for (TaskId id : List.of(first, invalid, delayed)) {
       ClaimedTask task =
-          claimed.stream().filter(one -> one.id().equals(id)).findFirst().orElseThrow();
-      String output = id.equals(bad) ? "no text has \0" : "ok";
+          claimed.stream().filter(each -> each.id().equals(id)).findFirst().orElseThrow();
+      String output = id.equals(invalid) ? "PostgreSQL cannot store \0" : "ok";
       completer.add(new Attempted(task, new Outcome.Completed(200, output)));
     }
 
@@ -439,43 +439,43 @@ class EngineTest {
         CREATE TRIGGER no_room BEFORE UPDATE ON carillon.task
         FOR EACH ROW WHEN (new.id = '%s') EXECUTE FUNCTION no_room()
         """
-            .formatted(unlucky));
+            .formatted(delayed));
     assertThatThrownBy(completer::flushOnce).isInstanceOf(StoreException.class);
     world.sql("DROP TRIGGER no_room ON carillon.task");
     completer.flushOnce();
 
     assertThat(world.state(first)).isEqualTo(TaskState.COMPLETED);
-    assertThat(world.state(unlucky)).isEqualTo(TaskState.COMPLETED);
+    assertThat(world.state(delayed)).isEqualTo(TaskState.COMPLETED);
     assertThat(seats.taken()).isZero();
     assertThat(seats.free()).isEqualTo(3);
   }
 
   @Test
-  void a_claim_of_which_one_outcome_cannot_be_written_stays_and_is_found() {
-    TaskId bad = world.create(task(null, HTTP));
-    TaskId good = world.create(task(null, HTTP));
+  void a_task_whose_outcome_cannot_be_saved_is_reclaimed() {
+    TaskId invalid = world.create(task(null, HTTP));
+    TaskId valid = world.create(task(null, HTTP));
     List<ClaimedTask> claimed = world.claim("node", 2);
     UUID claim = claimed.getFirst().lease().claim();
     node.expect(claim, 2, seats);
-    for (TaskId id : List.of(bad, good)) {
+    for (TaskId id : List.of(invalid, valid)) {
       ClaimedTask task =
-          claimed.stream().filter(one -> one.id().equals(id)).findFirst().orElseThrow();
-      String output = id.equals(bad) ? "no text has \0" : "ok";
+          claimed.stream().filter(each -> each.id().equals(id)).findFirst().orElseThrow();
+      String output = id.equals(invalid) ? "PostgreSQL cannot store \0" : "ok";
       completer.add(new Attempted(task, new Outcome.Completed(200, output)));
     }
 
     completer.flushOnce();
 
-    assertThat(world.state(good)).isEqualTo(TaskState.COMPLETED);
-    assertThat(world.state(bad)).isEqualTo(TaskState.RUNNING);
+    assertThat(world.state(valid)).isEqualTo(TaskState.COMPLETED);
+    assertThat(world.state(invalid)).isEqualTo(TaskState.RUNNING);
     assertThat(node.openClaims.isKnown(claim)).isFalse();
     assertThat(seats.taken()).isZero();
     lostClaims.findOnce();
-    assertThat(world.state(bad)).isEqualTo(TaskState.PENDING);
+    assertThat(world.state(invalid)).isEqualTo(TaskState.PENDING);
   }
 
   @Test
-  void a_discarded_task_is_not_sent_when_its_target_has_just_changed() {
+  void a_task_claimed_for_discard_is_released_if_its_target_has_changed() {
     TaskId id = world.create(task(null, HTTP));
     ClaimedTask claimed = world.claimOne("node");
     node.expect(claimed.lease().claim(), 1, seats);
@@ -492,7 +492,7 @@ class EngineTest {
   void discarded_tasks_are_claimed_without_their_payload() {
     TaskId id = world.create(task(null, new Target.Discard()));
     TaskId other = world.create(task(null, new Target.Discard()));
-    String large = "\"" + "x".repeat(9 << 20) + "\""; // both together are too much for a claim
+    String large = "\"" + "x".repeat(9 << 20) + "\""; // two of these exceed the size of a claim
     world.sql(
         "UPDATE carillon.task SET ready_at = now() - interval '1 s', payload = '%s'"
             .formatted(large));
@@ -507,7 +507,7 @@ class EngineTest {
             .store
             .queue()
             .claimDue(
-                id.partition(), quotas, WorkQueue.Claimant.discard(claim, world.node("keeper")))
+                id.partition(), quotas, WorkQueue.Claimant.discard(claim, world.node("discarder")))
             .tasks();
     node.expect(claim, 2, seats);
 
@@ -520,8 +520,8 @@ class EngineTest {
     assertThat(world.find(id).spec().payload()).isEqualTo(large);
   }
 
-  /** A task that is due, of a day that is over. */
-  private Partition ofYesterday() {
+  /** Creates a due task in the partition of yesterday. */
+  private Partition createTaskOfYesterday() {
     Instant then = world.clock.instant().minus(Duration.ofDays(1));
     Partition yesterday = Partition.of(then);
     world.partitions.ensure(yesterday);
@@ -537,7 +537,7 @@ class EngineTest {
   @Test
   void a_broken_partition_neither_delays_the_others_nor_is_retried_at_once() {
     TaskId today = world.create(task(null, HTTP));
-    Partition yesterday = ofYesterday();
+    Partition yesterday = createTaskOfYesterday();
     world.sql(
         """
         CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE ''damaged''; END';
@@ -552,17 +552,17 @@ class EngineTest {
 
     assertThatThrownBy(claimer::claimOnce).isInstanceOf(StoreException.class);
     assertThat(world.state(today)).isNotEqualTo(TaskState.PENDING);
-    assertThat(wakeUps).as("to continue with the other partitions").hasPositiveValue();
+    assertThat(wakeUps).as("wake-ups, to continue with the other partitions").hasPositiveValue();
     wakeUps.set(0);
 
     assertThatThrownBy(claimer::claimOnce).isInstanceOf(StoreException.class);
-    assertThat(wakeUps).as("only the broken partition is left").hasValue(0);
+    assertThat(wakeUps).as("wake-ups, when only the broken partition is left").hasValue(0);
   }
 
   @Test
   void a_pass_reports_progress_for_each_partition() {
     TaskId today = world.create(task(null, HTTP));
-    Partition _ = ofYesterday();
+    Partition _ = createTaskOfYesterday();
     sweeper.sweepOnce();
     Instant dueBy = world.find(today).dueAt().plusMillis(2); // ready within a millisecond
     await().until(() -> world.clock.instant().isAfter(dueBy));
@@ -602,7 +602,7 @@ class EngineTest {
   }
 
   @Test
-  void a_new_day_does_not_wait_for_the_backlog_of_the_old_one() {
+  void tasks_of_today_do_not_wait_for_the_backlog_of_yesterday() {
     Target discard = new Target.Discard();
     world.create(task(null, discard));
     Partition yesterday = Partition.of(world.clock.instant().minus(Duration.ofDays(1)));

@@ -25,7 +25,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Tasks whose claim was committed, and that could not be started or ended in this process. */
+/** Claims that were committed, but whose tasks could not be started or ended in this process. */
 class FailedStartTest {
 
   private static final Target HTTP =
@@ -63,7 +63,7 @@ class FailedStartTest {
     return (RuntimeException) failure;
   }
 
-  private List<TaskId> due(int tasks) {
+  private List<TaskId> createDue(int tasks) {
     List<TaskId> ids =
         Stream.generate(() -> world.create(World.task("t", HTTP))).limit(tasks).toList();
     String ready = "SELECT count(*) FROM carillon.task WHERE ready_at <= now()";
@@ -71,10 +71,12 @@ class FailedStartTest {
     return ids;
   }
 
-  private void assertEverythingComesBack(List<TaskId> ids) {
+  private void assertAllReturned(List<TaskId> ids) {
     assertThat(seats.taken()).as("seats").isZero();
     assertThat(seats.waitingToBeSaved()).isZero();
-    assertThat(wakeUps).as("wake-ups, which would cut the loop's delay short").hasValue(0);
+    assertThat(wakeUps)
+        .as("wake-ups, which would shorten the delay of the failed loop")
+        .hasValue(0);
     findLostClaims();
     assertThat(ids).extracting(world::state).containsOnly(TaskState.PENDING);
     assertThat(world.value("SELECT count(*) FROM carillon.claim")).isEqualTo("0");
@@ -92,8 +94,8 @@ class FailedStartTest {
 
   @ParameterizedTest
   @MethodSource("failures")
-  void a_start_that_throws_gives_back_its_seats_and_its_tasks(Throwable failure) {
-    List<TaskId> ids = due(4);
+  void a_failed_start_returns_its_seats_and_tasks(Throwable failure) {
+    List<TaskId> ids = createDue(4);
     Claimer claimer =
         node.claimer(
             seats,
@@ -104,34 +106,34 @@ class FailedStartTest {
 
     assertThatThrownBy(claimer::claimOnce).isSameAs(failure);
 
-    assertEverythingComesBack(ids);
+    assertAllReturned(ids);
   }
 
   @Test
-  void a_throwing_event_listener_costs_no_seats() {
+  void a_throwing_event_listener_leaks_no_seats() {
     listener =
         event -> {
           if (event instanceof EngineEvent.Claimed) {
             throw new IllegalStateException("cannot count");
           }
         };
-    List<TaskId> ids = due(2);
+    List<TaskId> ids = createDue(2);
 
     assertThatThrownBy(node.claimer(seats)::claimOnce).hasMessage("cannot count");
 
     assertThat(deliverer.delivered()).isEmpty();
-    assertEverythingComesBack(ids);
+    assertAllReturned(ids);
   }
 
   @Test
-  void tasks_started_before_a_failed_start_end_without_a_seat() {
-    List<TaskId> ids = due(3);
+  void seats_of_a_failed_start_are_not_returned_twice() {
+    List<TaskId> ids = createDue(3);
     Claimer claimer =
         node.claimer(
             seats,
             Claimer.Lanes.ALL,
             (tasks, name) -> {
-              node.dispatcher.discard(tasks.subList(0, 1)); // ends at the completer at once
+              node.dispatcher.discard(tasks.subList(0, 1)); // adds an outcome at once
               throw new IllegalStateException("after the first of " + name);
             });
 
@@ -146,7 +148,7 @@ class FailedStartTest {
 
   @Test
   void a_failed_start_does_not_block_claims_of_other_days() {
-    TaskId today = due(1).getFirst();
+    TaskId today = createDue(1).getFirst();
     TaskId tomorrow =
         world.create(World.task("t", HTTP, world.clock.instant().plus(Duration.ofDays(1))));
     world.sql("UPDATE carillon.task SET ready_at = now() - interval '1 s' WHERE due_at > now()");
@@ -168,13 +170,13 @@ class FailedStartTest {
 
     await().until(() -> !deliverer.delivered().isEmpty());
     assertThat(deliverer.delivered()).extracting(ClaimedTask::id).containsExactly(tomorrow);
-    assertThat(world.state(today)).isEqualTo(TaskState.RUNNING); // until it is found
+    assertThat(world.state(today)).isEqualTo(TaskState.RUNNING); // until LostClaims finds it
   }
 
   @Test
-  void an_attempt_that_cannot_be_started_is_released_and_costs_nothing() {
-    TaskId id = due(1).getFirst();
-    node.dispatcher.interrupt(); // takes no more attempts
+  void a_task_that_cannot_be_started_is_released_and_its_attempt_does_not_count() {
+    TaskId id = createDue(1).getFirst();
+    node.dispatcher.interrupt(); // accepts no more tasks
 
     node.claimer(seats).claimOnce();
     node.completer.flushOnce();
@@ -185,9 +187,9 @@ class FailedStartTest {
   }
 
   @Test
-  void an_undecidable_attempt_frees_its_seat_and_its_task() {
+  void an_attempt_without_a_result_frees_its_seat_and_its_task() {
     deliverer.respondWith(_ -> noResult());
-    TaskId id = due(1).getFirst();
+    TaskId id = createDue(1).getFirst();
 
     node.claimer(seats).claimOnce();
 
@@ -197,21 +199,21 @@ class FailedStartTest {
     assertThat(world.state(id)).isEqualTo(TaskState.PENDING);
   }
 
-  /** No deliverer returns this: it stands for a bug in the code that decides about a result. */
+  /** Simulates a bug in the code that turns a result into an outcome: no deliverer returns null. */
   @SuppressWarnings("NullAway")
   private static DeliveryResult noResult() {
     return null;
   }
 
   @Test
-  void an_attempt_that_cannot_be_counted_is_still_saved() {
+  void an_outcome_is_saved_even_if_the_event_listener_throws() {
     listener =
         event -> {
           if (event instanceof EngineEvent.Delivered) {
             throw new IllegalStateException("cannot count");
           }
         };
-    TaskId id = due(1).getFirst();
+    TaskId id = createDue(1).getFirst();
 
     node.claimer(seats).claimOnce();
 

@@ -30,17 +30,17 @@ import org.junit.jupiter.api.Test;
 
 class FeedTest {
 
-  private static final Duration A_WHILE = Duration.ofMinutes(1);
+  private static final Duration WATCH_TIME = Duration.ofMinutes(1);
 
   private World world;
   private Feed feed;
-  private Instant began;
+  private Instant start;
 
   @BeforeEach
   void open() {
     world = World.create();
     world.node("node");
-    began = world.clock.instant().minusSeconds(5);
+    start = world.clock.instant().minusSeconds(5);
     feed = feedOf(world);
   }
 
@@ -56,13 +56,13 @@ class FeedTest {
   }
 
   private void watch() {
-    world.store.events().watch(Set.of(World.TENANT), A_WHILE);
+    world.store.events().watch(Set.of(World.TENANT), WATCH_TIME);
     feed.feedOnce();
   }
 
-  /** The events of the tenant. */
+  /** The tenant's events as text. */
   private List<String> events() {
-    return world.store.events().read(Set.of(World.TENANT), began).stream()
+    return world.store.events().read(Set.of(World.TENANT), start).stream()
         .map(Events.Written::event)
         .map(FeedTest::text)
         .toList();
@@ -84,18 +84,18 @@ class FeedTest {
   }
 
   @Test
-  void events_of_one_node_are_seen_on_another() {
+  void events_of_one_node_can_be_read_on_another() {
     try (World other = world.anotherProcess()) {
-      other.store.events().watch(Set.of(World.TENANT), A_WHILE);
+      other.store.events().watch(Set.of(World.TENANT), WATCH_TIME);
       assertThat(feed.feedOnce()).isEqualTo(Duration.ofSeconds(1));
       TaskId id = world.discard();
       feed.feedOnce();
 
-      List<Events.Written> seen = other.store.events().read(Set.of(World.TENANT), began);
+      List<Events.Written> seen = other.store.events().read(Set.of(World.TENANT), start);
 
       assertThat(seen).hasSize(1);
       assertThat(Objects.requireNonNull(seen.getFirst().event().change()).task()).isEqualTo(id);
-      assertThat(other.store.events().read(Set.of(new TenantId(99)), began)).isEmpty();
+      assertThat(other.store.events().read(Set.of(new TenantId(99)), start)).isEmpty();
     }
   }
 
@@ -162,7 +162,7 @@ class FeedTest {
   }
 
   @Test
-  void an_unwatched_feed_runs_one_query() {
+  void an_unwatched_feed_runs_one_query_per_pass() {
     world.countStatements();
     for (int i = 0; i < 3; i++) {
       world.discard();
@@ -183,7 +183,7 @@ class FeedTest {
   }
 
   @Test
-  void events_stop_when_nobody_watches_any_more() {
+  void no_events_are_written_after_the_last_watch_ends() {
     watch();
     world.sql("UPDATE carillon.watch SET until = now()");
     assertThat(feed.feedOnce()).isEqualTo(Duration.ofSeconds(2));
@@ -195,8 +195,8 @@ class FeedTest {
   }
 
   @Test
-  void tenants_that_are_not_watched_are_not_written() {
-    world.store.events().watch(Set.of(new TenantId(99)), A_WHILE);
+  void events_of_unwatched_tenants_are_not_written() {
+    world.store.events().watch(Set.of(new TenantId(99)), WATCH_TIME);
     assertThat(feed.feedOnce()).isEqualTo(Duration.ofSeconds(1));
 
     world.discard();
@@ -206,16 +206,17 @@ class FeedTest {
   }
 
   @Test
-  void a_committing_thread_never_waits_for_an_unknown_lane() {
+  void an_event_of_an_unknown_lane_is_skipped_and_counted() {
     watch();
 
-    feed.created(List.of(new Unknown(TaskId.at(world.clock.instant(), new Random(1)), 12_345)));
+    feed.created(
+        List.of(new OfUnknownLane(TaskId.at(world.clock.instant(), new Random(1)), 12_345)));
     feed.feedOnce();
 
     assertThat(events()).containsExactly("skipped 1");
   }
 
-  private record Unknown(TaskId id, int laneId) implements Transitions.Created {}
+  private record OfUnknownLane(TaskId id, int laneId) implements Transitions.Created {}
 
   @Test
   void events_beyond_the_limit_are_counted() {
@@ -247,7 +248,7 @@ class FeedTest {
   }
 
   @Test
-  void old_events_are_deleted_in_parts() {
+  void old_events_are_deleted_in_batches() {
     world.sql(
         """
         INSERT INTO carillon.event (written_at, tenant, at, node)

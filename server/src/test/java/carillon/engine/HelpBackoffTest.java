@@ -12,15 +12,15 @@ class HelpBackoffTest {
   private long now = Long.MAX_VALUE; // overflows, as nanoTime may
   private final HelpBackoff backoff = new HelpBackoff(() -> now);
 
-  private void pass(Duration time) {
+  private void advance(Duration time) {
     now += time.toNanos();
   }
 
-  /** How long the back-off of the lane lasts from now on, in seconds. */
+  /** Advances the time until the back-off of the lane ends, and returns the seconds. */
   private int pause() {
     int seconds = 0;
     for (; backoff.isActive(LANE); seconds++) {
-      pass(Duration.ofSeconds(1));
+      advance(Duration.ofSeconds(1));
     }
     return seconds;
   }
@@ -42,7 +42,7 @@ class HelpBackoffTest {
   }
 
   @Test
-  void a_lane_that_gave_tasks_may_be_claimed_again_at_once() {
+  void a_claim_that_finds_tasks_ends_the_pause() {
     pauseAfterEmptyClaim();
     backoff.extend(LANE);
 
@@ -53,10 +53,10 @@ class HelpBackoffTest {
   }
 
   @Test
-  void an_empty_claim_long_ago_does_not_count() {
+  void an_old_empty_claim_does_not_count() {
     pauseAfterEmptyClaim();
     pauseAfterEmptyClaim();
-    pass(Duration.ofSeconds(31));
+    advance(Duration.ofSeconds(31));
 
     assertThat(pauseAfterEmptyClaim()).isEqualTo(2);
   }

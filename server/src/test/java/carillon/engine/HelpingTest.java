@@ -26,7 +26,9 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** A node claims from its own lanes at once, and from lanes of others when they are late. */
+/**
+ * A node claims from its own lanes at once, and from the lanes of other nodes when they are late.
+ */
 @Tag("slow")
 class HelpingTest {
 
@@ -39,7 +41,7 @@ class HelpingTest {
   private final List<Node> nodes = new ArrayList<>();
   private World world;
 
-  /** A process with an engine that runs. */
+  /** A process with a running engine. */
   private final class Node implements AutoCloseable {
     private final World store;
     private final FakeDeliverer deliverer = new FakeDeliverer();
@@ -119,7 +121,7 @@ class HelpingTest {
     world.create(World.task("second", HTTP));
     Node a = new Node("a", only(first));
     Node b = new Node("b", allBut(first));
-    // Late enough for the next sweep of each node: there are no hints here.
+    // Leaves time for the next sweep of each node, because no hints are sent.
     Instant dueAt = world.clock.instant().plusSeconds(3);
     List<TaskId> ofFirst = createMany("first", dueAt);
     List<TaskId> ofSecond = createMany("second", dueAt);
@@ -131,7 +133,7 @@ class HelpingTest {
   }
 
   @Test
-  void tasks_of_a_lost_node_are_claimed_by_another_after_a_while() {
+  void late_tasks_of_a_lost_node_are_claimed_by_another() {
     TaskId id = world.create(World.task("t", HTTP));
     Node other = new Node("other", allBut(lane(id)));
 
@@ -141,7 +143,7 @@ class HelpingTest {
   }
 
   @Test
-  void a_node_that_helps_does_not_wait_a_second_for_each_batch() {
+  void a_helping_node_does_not_pause_between_full_batches() {
     int tasks = 40 * SEATS;
     List<TaskId> ids =
         world.db.inTransaction(
@@ -159,7 +161,7 @@ class HelpingTest {
   }
 
   @Test
-  void a_node_that_is_alone_starts_everything_at_once() {
+  void a_single_node_starts_every_task_at_once() {
     Node alone = new Node("alone", ClusterView.ALONE);
 
     TaskId id = alone.store.create(World.task("t", HTTP));
@@ -181,7 +183,7 @@ class HelpingTest {
     await().atMost(SLOW.multipliedBy(15)).until(() -> heir.delivered().equals(List.of(id)));
   }
 
-  /** Its next sweep is 20 seconds away, unless it is woken. */
+  /** Starts a node whose next sweep is 20 seconds away unless something wakes it. */
   private Node startWithASlowSweep(String name, ClusterView view) {
     world.sql("BEGIN; LOCK TABLE carillon.partition");
     Node node = new Node(name, view);
@@ -201,7 +203,7 @@ class HelpingTest {
   }
 
   @Test
-  void a_lane_in_which_nothing_can_be_taken_is_left_alone_for_a_while() {
+  void a_helper_backs_off_from_a_lane_without_claimable_tasks() {
     TaskId id = world.create(World.task("t", HTTP));
     Partition partition = id.partition();
     int lane = lane(id);
@@ -226,7 +228,7 @@ class HelpingTest {
     Node b = new Node("b", ClusterView.ALONE);
     for (int i = 0; i < tasks / 2; i++) {
       a.store.create(World.task(i % 2 == 0 ? "sent" : "also-sent", HTTP));
-      b.store.create(World.task("kept", new Target.Discard()));
+      b.store.create(World.task("discarded", new Target.Discard()));
     }
 
     await()
@@ -245,11 +247,11 @@ class HelpingTest {
   }
 
   @Test
-  void a_stopping_node_releases_tasks_it_had_not_started() {
+  void a_stopping_node_releases_tasks_that_it_has_not_started() {
     TaskId id = world.create(World.task("t", HTTP));
     world.sql("UPDATE carillon.task SET crashes = 2");
-    TaskId before = world.create(World.task("t", HTTP));
-    world.sql("UPDATE carillon.task SET crashes = 2 WHERE id = '%s'".formatted(before));
+    TaskId other = world.create(World.task("t", HTTP));
+    world.sql("UPDATE carillon.task SET crashes = 2 WHERE id = '%s'".formatted(other));
     Node node = new Node("stopping", ClusterView.ALONE);
     node.deliverer.hang();
     await().until(() -> node.engine.inFlight() == 2);
@@ -260,7 +262,7 @@ class HelpingTest {
         .atMost(Duration.ofSeconds(1))
         .until(
             () ->
-                List.of(id, before).stream()
+                List.of(id, other).stream()
                     .anyMatch(each -> world.state(each) == TaskState.PENDING));
     assertThat(world.value("SELECT min(attempt) FROM carillon.task WHERE state = 'PENDING'"))
         .isEqualTo("0");

@@ -26,21 +26,21 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** Hints between nodes. The test runs the passes, and sweeps only where it says so. */
+/** Hints between nodes. The tests run all passes, and no node sweeps unless a test asks for it. */
 @Tag("slow")
 class HintsTest {
 
   private static final Target HTTP =
       new Target.Http("https://example.com/", "POST", Map.of(), null, null);
 
-  /** The shard of the lanes 0, 64 and so on, which no test creates. */
-  private static final long SOME = 1;
+  /** The bit of the shard with lanes 0, 64 and so on, which no test creates. */
+  private static final long UNUSED_SHARD = 1;
 
   private World here;
   private Node creator;
   private Node owner;
 
-  /** A process that sends hints and receives them. */
+  /** A process that sends and receives hints. */
   private static final class Node implements AutoCloseable {
     private final World world;
     private final Hints hints;
@@ -49,12 +49,12 @@ class HintsTest {
     private final List<Hint.News> received = new ArrayList<>();
 
     /**
-     * @param owns whether it owns all lanes, or only lanes that do not exist
+     * @param ownsAll whether the node owns all lanes, or only lanes that no test creates
      */
-    Node(World world, String name, boolean owns) {
+    Node(World world, String name, boolean ownsAll) {
       this.world = world;
       this.hints = new Hints(world.db, world.address);
-      ClusterView view = new ClusterView(null, owns ? -1L : SOME, false);
+      ClusterView view = new ClusterView(null, ownsAll ? -1L : UNUSED_SHARD, false);
       this.announcer = new Announcer(name, world.catalog, () -> view, world.clock, hints::send);
       this.listener = new HintListener(name, hints, world.memory, announcer);
       world.signals.membersChanged().add(() -> received.add(Hint.News.MEMBERS));
@@ -62,10 +62,10 @@ class HintsTest {
       world.signals.scheduleHinted().add(() -> received.add(Hint.News.SCHEDULES));
       world.agenda.shareWith(announcer);
       world.partitions.ensure(Partition.of(world.clock.instant()));
-      world.sweep(); // so that it knows which partitions there are
+      world.sweep(); // discovers the partitions
     }
 
-    /** Waits for a hint, for a second at most. */
+    /** Waits up to a second for a hint. */
     void receive() {
       listener.listenOnce();
     }
@@ -98,7 +98,7 @@ class HintsTest {
     try (ManualNode node = new ManualNode(world, "owner", new FakeDeliverer(), _ -> {})) {
       Claimer claimer = node.claimer(new Seats(10));
 
-      TaskId id = creator.world.create(World.task("of-a-lane-that-owner-has-never-seen", HTTP));
+      TaskId id = creator.world.create(World.task("in-a-lane-that-is-new-to-the-owner", HTTP));
       assertThat(creator.world.agenda.earliest(_ -> true)).isNull();
       creator.announcer.announceOnce();
       owner.receive();
@@ -114,7 +114,7 @@ class HintsTest {
   }
 
   @Test
-  void tasks_due_much_later_are_not_hinted() {
+  void tasks_due_in_more_than_a_minute_are_not_hinted() {
     Partition today = Partition.of(here.clock.instant());
     creator.announcer.hint(today, 1, here.clock.instant().plusSeconds(70));
     creator.announcer.announceOnce();
@@ -147,7 +147,9 @@ class HintsTest {
     owner.receive();
 
     assertThat(owner.world.agenda.earliest(_ -> true)).isNotNull();
-    assertThat(creator.world.agenda.earliest(_ -> true)).as("for workers here").isNotNull();
+    assertThat(creator.world.agenda.earliest(_ -> true))
+        .as("for the workers of this node")
+        .isNotNull();
   }
 
   @Test
@@ -202,11 +204,11 @@ class HintsTest {
   }
 
   @Test
-  void tasks_back_in_an_old_partition_are_found_within_two_sweeps_without_hints() {
+  void two_sweeps_without_hints_find_tasks_that_return_to_an_old_partition() {
     Instant then = here.clock.instant().minus(Duration.ofDays(3));
     Partition old = Partition.of(then);
-    int lane = oldTask(then);
-    owner.world.sweep(); // so that a full one is not the next anyway
+    int lane = createInPartitionOf(then);
+    owner.world.sweep(); // otherwise the next sweep would be a full one anyway
     here.sql(
         "UPDATE carillon.task SET state = 'PENDING', ready_at = now() WHERE partition = '%s'"
             .formatted(old.day()));
@@ -218,17 +220,17 @@ class HintsTest {
     owner.world.sweep();
 
     assertThat(creator.world.agenda.takeDue(here.clock.instant(), each -> each == lane))
-        .as("what this node will help with")
+        .as("partitions that the creator will help with")
         .extracting(Agenda.Entry::partition)
         .containsExactly(old);
     assertThat(owner.world.agenda.takeDue(here.clock.instant(), each -> each == lane))
-        .as("what its own node has found")
+        .as("partitions that the owner has found")
         .extracting(Agenda.Entry::partition)
         .containsExactly(old);
   }
 
   @Test
-  void a_task_due_before_its_day_is_hinted_to_its_owner_and_kept_for_help() {
+  void a_task_run_before_its_day_is_hinted_to_its_owner_and_remembered_for_help() {
     Instant nextWeek = here.clock.instant().plus(Duration.ofDays(7));
     TaskId first = here.create(World.task("t", HTTP, nextWeek));
     TaskId second = here.create(World.task("t", HTTP, nextWeek));
@@ -237,19 +239,21 @@ class HintsTest {
 
     runNow(first);
     owner.receive();
-    assertThat(dueAt(owner)).as("not known to be open").isEmpty();
+    assertThat(takeDue(owner)).as("the owner does not know the partition yet").isEmpty();
     owner.world.sweep();
-    assertThat(dueAt(owner)).as("found, since it is new").containsExactly(first.partition());
-    assertThat(dueAt(creator))
-        .as("what this node will help with")
+    assertThat(takeDue(owner))
+        .as("a sweep finds a new partition")
+        .containsExactly(first.partition());
+    assertThat(takeDue(creator))
+        .as("partitions that the creator will help with")
         .containsExactly(first.partition());
     here.cancel(first);
 
     runNow(second);
     owner.receive();
-    assertThat(dueAt(owner)).as("without a sweep").containsExactly(second.partition());
-    assertThat(dueAt(creator))
-        .as("what this node will help with")
+    assertThat(takeDue(owner)).as("without a sweep").containsExactly(second.partition());
+    assertThat(takeDue(creator))
+        .as("partitions that the creator will help with")
         .containsExactly(second.partition());
   }
 
@@ -259,14 +263,14 @@ class HintsTest {
     creator.announcer.announceOnce();
   }
 
-  private static List<Partition> dueAt(Node node) {
+  private static List<Partition> takeDue(Node node) {
     return node.world.agenda.takeDue(node.world.clock.instant(), _ -> true).stream()
         .map(Agenda.Entry::partition)
         .toList();
   }
 
-  /** Creates a task in another partition and returns its lane. */
-  private int oldTask(Instant then) {
+  /** Creates a completed task in the partition of a time, and returns its lane. */
+  private int createInPartitionOf(Instant then) {
     Partition partition = Partition.of(then);
     here.partitions.ensure(partition);
     here.cancel(here.create(World.task("t", HTTP)));
@@ -304,7 +308,7 @@ class HintsTest {
   }
 
   @Test
-  void a_lost_hint_costs_a_sweep_and_nothing_else() {
+  void a_sweep_finds_a_task_whose_hint_was_lost() {
     TaskId id = creator.world.create(World.task("t", HTTP)); // no hint is sent
     assertThat(owner.world.agenda.earliest(_ -> true)).isNull();
 
@@ -315,11 +319,11 @@ class HintsTest {
   }
 
   @Test
-  void invalid_hints_do_no_harm() {
+  void invalid_hints_are_ignored() {
     here.sql("NOTIFY carillon, 'hello'");
-    here.sql("NOTIFY carillon, 'x||18262,1,0'"); // a partition that is not there
+    here.sql("NOTIFY carillon, 'x||18262,1,0'"); // a partition that does not exist
     String today = String.valueOf(Partition.of(here.clock.instant()).day().toEpochDay());
-    here.sql("NOTIFY carillon, 'x||%s,4711,0'".formatted(today)); // a lane that is not there
+    here.sql("NOTIFY carillon, 'x||%s,4711,0'".formatted(today)); // a lane that does not exist
     creator.announcer.announce(Hint.News.SHARDS);
     creator.announcer.announceOnce();
 

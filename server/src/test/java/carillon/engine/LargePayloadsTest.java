@@ -24,12 +24,12 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** Payloads as large as they may be, of which a step takes about 16 MiB: 64. */
+/** Payloads of the maximum size. A step handles about 16 MiB of payloads, which is 64 of these. */
 @Tag("slow")
 class LargePayloadsTest {
 
   private static final int PAYLOAD = 256 << 10;
-  private static final int TOGETHER = 64;
+  private static final int PER_STEP = 64;
 
   private World world;
 
@@ -72,12 +72,12 @@ class LargePayloadsTest {
 
     TestPlanner planner = new TestPlanner(world, now).planAt(now);
 
-    assertThat(steps(planner.events)).hasSize(16).allMatch(tasks -> tasks <= TOGETHER);
+    assertThat(steps(planner.events)).hasSize(16).allMatch(tasks -> tasks <= PER_STEP);
     assertThat(world.value("SELECT count(*) FROM carillon.task")).isEqualTo("1000");
   }
 
   @Test
-  void schedules_with_much_to_catch_up_are_planned_one_at_a_time() {
+  void schedules_with_many_missed_fires_are_planned_one_at_a_time() {
     Instant now = world.clock.instant().truncatedTo(ChronoUnit.SECONDS);
     world.sql(
         """
@@ -102,13 +102,13 @@ class LargePayloadsTest {
     world.sql(
         "UPDATE carillon.schedule SET payload = '\"' || repeat('x', " + PAYLOAD + " - 2)|| '\"'");
     Instant from = Instant.parse("2025-10-01T10:00:00Z");
-    var asked = new Backfills.Request(from, from.plusSeconds(498), OverlapRule.ALLOW, false);
-    new ScheduleRows(world).backfill("s", asked);
+    var request = new Backfills.Request(from, from.plusSeconds(498), OverlapRule.ALLOW, false);
+    new ScheduleRows(world).backfill("s", request);
     List<EngineEvent> events = new ArrayList<>();
     var backfiller = new Backfiller(world.store.backfillSteps(), events::add);
 
     while (backfiller.backfillOnce().isZero()) {
-      // There is more.
+      // until nothing is left
     }
 
     assertThat(steps(events)).containsExactly(64, 64, 64, 64, 64, 64, 64, 51);
@@ -118,7 +118,7 @@ class LargePayloadsTest {
   void lanes_that_do_not_fit_into_one_claim_are_claimed_next_without_a_sweep() {
     List<NewTask> large = new ArrayList<>();
     for (int type = 0; type < 3; type++) {
-      large.addAll(Collections.nCopies(TOGETHER, large("t" + type)));
+      large.addAll(Collections.nCopies(PER_STEP, large("t" + type)));
     }
     large.forEach(world::create);
     String ready = "SELECT count(*) FROM carillon.task WHERE ready_at <= now()";
@@ -146,7 +146,7 @@ class LargePayloadsTest {
   }
 
   @Test
-  void a_batch_of_large_payloads_is_copied_and_not_held_in_one_statement() {
+  void a_batch_of_large_payloads_is_written_with_copy() {
     world.countStatements();
     world.db.inTransaction(
         tx -> world.tasks.createAll(tx, World.TENANT, Collections.nCopies(150, large("t"))));

@@ -18,7 +18,9 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.slf4j.LoggerFactory;
 
-/** That a loop works again is logged when it has done its work, and not while it cannot. */
+/**
+ * A loop logs that it recovered after a pass that did its work, and not after one that could not.
+ */
 class LoopRecoveryTest {
 
   private final List<String> lines = new CopyOnWriteArrayList<>();
@@ -29,8 +31,8 @@ class LoopRecoveryTest {
           lines.add(event.getFormattedMessage());
         }
       };
-  private final AtomicInteger asked = new AtomicInteger();
-  private volatile Duration trust = Duration.ofMinutes(1);
+  private final AtomicInteger leaseReads = new AtomicInteger();
+  private volatile Duration leaseTime = Duration.ofMinutes(1);
   private World world;
 
   @BeforeEach
@@ -48,16 +50,16 @@ class LoopRecoveryTest {
   }
 
   private NodeLease lease() {
-    asked.incrementAndGet();
-    return NodeLease.renewed("node", System.nanoTime(), trust);
+    leaseReads.incrementAndGet();
+    return NodeLease.renewed("node", System.nanoTime(), leaseTime);
   }
 
-  private List<String> worksAgain() {
+  private List<String> recoveries() {
     return lines.stream().filter(line -> line.contains("pass recovered")).toList();
   }
 
   @Test
-  void a_claimer_that_does_not_trust_its_lease_does_not_work_again() {
+  void a_claimer_without_a_valid_lease_does_not_log_that_it_recovered() {
     world.sql(
         "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS"
             + " $$ BEGIN RAISE EXCEPTION 'no'; END $$");
@@ -72,18 +74,18 @@ class LoopRecoveryTest {
       loop.start();
       await().until(() -> failures.get() > 0);
 
-      trust = Duration.ZERO;
+      leaseTime = Duration.ZERO;
       for (int pass = 0; pass < 3; pass++) {
-        int before = asked.get();
+        int before = leaseReads.get();
         loop.wake();
-        await().until(() -> asked.get() > before);
+        await().until(() -> leaseReads.get() > before);
       }
-      assertThat(worksAgain()).isEmpty();
+      assertThat(recoveries()).isEmpty();
 
       world.sql("DROP TRIGGER refuse ON carillon.claim");
-      trust = Duration.ofMinutes(1);
-      await().until(() -> worksAgain().size() == 1);
-      assertThat(worksAgain()).allMatch(line -> line.contains("loop=claimer"));
+      leaseTime = Duration.ofMinutes(1);
+      await().until(() -> recoveries().size() == 1);
+      assertThat(recoveries()).allMatch(line -> line.contains("loop=claimer"));
     }
     node.close();
   }

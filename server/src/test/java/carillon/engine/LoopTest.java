@@ -18,16 +18,16 @@ class LoopTest {
   private static final Duration IDLE = Duration.ofMinutes(1);
 
   @Test
-  void a_long_pass_that_gets_on_does_not_stand_still() {
+  void a_long_pass_that_reports_progress_is_not_stuck() {
     CountDownLatch first = new CountDownLatch(1);
-    CountDownLatch moved = new CountDownLatch(1);
+    CountDownLatch progressed = new CountDownLatch(1);
     CountDownLatch second = new CountDownLatch(1);
     AtomicReference<Runnable> progress = new AtomicReference<>(() -> {});
     Supplier<Duration> pass =
         () -> {
           Latches.await(first);
           progress.get().run();
-          moved.countDown();
+          progressed.countDown();
           Latches.await(second);
           return IDLE;
         };
@@ -36,32 +36,32 @@ class LoopTest {
       loop.start();
       await().until(() -> loop.isStuckFor(Duration.ofSeconds(1)));
 
-      long movedFrom = System.nanoTime();
+      long progressAt = System.nanoTime();
       first.countDown();
-      Latches.await(moved);
+      Latches.await(progressed);
 
-      Duration sinceMoved = Duration.ofNanos(System.nanoTime() - movedFrom);
-      assertThat(loop.isStuckFor(sinceMoved.plusMillis(900))).isFalse();
+      Duration sinceProgress = Duration.ofNanos(System.nanoTime() - progressAt);
+      assertThat(loop.isStuckFor(sinceProgress.plusMillis(900))).isFalse();
       second.countDown();
     }
   }
 
   @Test
-  void the_rest_after_a_pass_is_part_of_its_wait() {
+  void the_rest_after_a_pass_is_part_of_its_delay() {
     Duration half = Duration.ofMillis(500);
-    List<Long> began = new CopyOnWriteArrayList<>();
+    List<Long> starts = new CopyOnWriteArrayList<>();
     Supplier<Duration> pass =
         () -> {
-          began.add(System.nanoTime());
+          starts.add(System.nanoTime());
           return half;
         };
     try (Loop loop = new Loop("resting", pass, half, _ -> {})) {
       loop.start();
-      await().until(() -> began.size() >= 4);
+      await().until(() -> starts.size() >= 4);
     }
 
-    long apart =
-        IntStream.range(1, 4).mapToLong(i -> began.get(i) - began.get(i - 1)).min().orElseThrow();
-    assertThat(Duration.ofNanos(apart)).isLessThan(half.multipliedBy(2));
+    long shortest =
+        IntStream.range(1, 4).mapToLong(i -> starts.get(i) - starts.get(i - 1)).min().orElseThrow();
+    assertThat(Duration.ofNanos(shortest)).isLessThan(half.multipliedBy(2));
   }
 }

@@ -55,7 +55,7 @@ class LostClaimsTest {
   }
 
   @Test
-  void every_pass_searches_while_a_claim_is_held() {
+  void every_pass_searches_while_the_node_holds_a_claim() {
     TaskId id = world.create(World.task("t", new Target.Discard()));
     UUID claim = world.claimOne("node").lease().claim();
     known.add(claim);

@@ -14,7 +14,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 
-/** The parts with which a node claims, sends and saves tasks. The test runs the passes. */
+/** The parts of a node that claim, send and save tasks. Tests run their passes. */
 final class ManualNode implements AutoCloseable {
 
   final Supplier<NodeLease> lease;
@@ -22,7 +22,7 @@ final class ManualNode implements AutoCloseable {
   final Completer completer;
   final Dispatcher dispatcher;
 
-  /** Called with the attempts that need no more saving. */
+  /** Called with attempts that need no more saving, perhaps because they cannot be saved. */
   final List<Consumer<List<Attempted>>> onSaved = new CopyOnWriteArrayList<>();
 
   /** How often a pass of the claimer or the completer reported progress. */
@@ -32,7 +32,7 @@ final class ManualNode implements AutoCloseable {
   private final Consumer<EngineEvent> events;
 
   ManualNode(World world, String name, Deliverer deliverer, Consumer<EngineEvent> events) {
-    this(world, aMinute(world, name), deliverer, events);
+    this(world, leaseOfAMinute(world, name), deliverer, events);
   }
 
   ManualNode(
@@ -53,12 +53,12 @@ final class ManualNode implements AutoCloseable {
     this.dispatcher = new Dispatcher(deliverer, lease, completer, world.clock, events);
   }
 
-  private static Supplier<NodeLease> aMinute(World world, String name) {
+  private static Supplier<NodeLease> leaseOfAMinute(World world, String name) {
     world.node(name);
     return () -> NodeLease.renewed(name, System.nanoTime(), Duration.ofMinutes(1));
   }
 
-  /** A claimer of all lanes that sends everything. */
+  /** Returns a claimer of all lanes that sends every task. */
   Claimer claimer(Seats seats) {
     return claimer(seats, Claimer.Lanes.ALL, dispatcher::send);
   }
@@ -81,7 +81,7 @@ final class ManualNode implements AutoCloseable {
         new Claimer.Hooks(progress::incrementAndGet, events));
   }
 
-  /** Registers tasks that were claimed by other means and end at this node's completer. */
+  /** Registers a claim made outside of this node's claimer, whose tasks end at its completer. */
   void expect(UUID claim, int tasks, Seats seats) {
     seats.take(tasks);
     openClaims.opened(claim, tasks, seats);

@@ -36,7 +36,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** Nodes that die, and whom that is blamed on. The loops are run by hand. */
+/** Crashed nodes, and the tasks that are blamed for the crash. The tests run the passes. */
 @Tag("slow")
 class NodeDeathTest {
 
@@ -45,7 +45,7 @@ class NodeDeathTest {
   private static final SuspectGroups GROUPS = new SuspectGroups(SEATS, POISON_CRASHES);
   private static final Target HTTP =
       new Target.Http("https://example.com/", "POST", Map.of(), null, null);
-  private static final RetryPolicy PATIENT =
+  private static final RetryPolicy MANY_ATTEMPTS =
       new RetryPolicy(
           50,
           null,
@@ -55,10 +55,10 @@ class NodeDeathTest {
           RetryPolicy.Jitter.NONE);
 
   private World world;
-  private Engineer engineer;
+  private TestNode ours;
 
-  /** The parts of one node, under its current id. */
-  private final class Engineer {
+  /** A node whose passes the test runs. */
+  private final class TestNode {
     private final FakeDeliverer deliverer = new FakeDeliverer();
     private final Seats seats = new Seats(SEATS);
     private final Completer completer;
@@ -68,10 +68,10 @@ class NodeDeathTest {
     private final Reaper reaper;
     private final LostClaims lostClaims;
 
-    private Engineer(String name) {
-      ManualNode node = new ManualNode(world, name, deliverer, _ -> {});
-      completer = node.completer;
-      dispatcher = node.dispatcher;
+    private TestNode(String name) {
+      ManualNode parts = new ManualNode(world, name, deliverer, _ -> {});
+      completer = parts.completer;
+      dispatcher = parts.dispatcher;
       suspects =
           new Suspects(
               world.store.nodes(),
@@ -81,13 +81,14 @@ class NodeDeathTest {
               _ -> true,
               GROUPS,
               new Signal());
-      node.onSaved.add(suspects::ended);
-      claimer = node.claimer(seats, Claimer.Lanes.ALL, new HttpStarter(dispatcher, suspects));
-      ReapDecision verdict = new ReapDecision(world.clock, POISON_CRASHES);
-      reaper = new Reaper(world.store.claims(), world.store.nodes(), node.lease, verdict, _ -> {});
+      parts.onSaved.add(suspects::ended);
+      claimer = parts.claimer(seats, Claimer.Lanes.ALL, new HttpStarter(dispatcher, suspects));
+      ReapDecision decision = new ReapDecision(world.clock, POISON_CRASHES);
+      reaper =
+          new Reaper(world.store.claims(), world.store.nodes(), parts.lease, decision, _ -> {});
       lostClaims =
           new LostClaims(
-              world.store.claims(), node.lease, node.openClaims::isKnown, verdict, _ -> {});
+              world.store.claims(), parts.lease, parts.openClaims::isKnown, decision, _ -> {});
     }
 
     private List<TaskId> delivered() {
@@ -103,31 +104,31 @@ class NodeDeathTest {
   @BeforeEach
   void open() {
     world = World.create();
-    engineer = new Engineer("ours");
+    ours = new TestNode("ours");
   }
 
   @AfterEach
   void close() {
-    engineer.close();
+    ours.close();
     world.close();
   }
 
-  private TaskId task() {
-    return world.create(TestTask.of("t").payload("{}").target(HTTP).retry(PATIENT).build());
+  private TaskId createTask() {
+    return world.create(TestTask.of("t").payload("{}").target(HTTP).retry(MANY_ATTEMPTS).build());
   }
 
-  private List<TaskId> tasks(int n) {
-    return IntStream.range(0, n).mapToObj(_ -> task()).toList();
+  private List<TaskId> createTasks(int n) {
+    return IntStream.range(0, n).mapToObj(_ -> createTask()).toList();
   }
 
-  /** A node claims all of them. */
-  private void claimed(String node, int n) {
+  /** Claims this many tasks for a node. */
+  private void claim(String node, int n) {
     world.node(node);
     List<ClaimedTask> claimed = new ArrayList<>();
     await().until(() -> claimed.addAll(world.claim(node, n)) && claimed.size() == n);
   }
 
-  private void dies(String node) {
+  private void lapse(String node) {
     world.sql(
         "UPDATE carillon.node SET lease_until = now() - interval '1 s' WHERE id = '%s'"
             .formatted(node));
@@ -141,7 +142,7 @@ class NodeDeathTest {
     return world.value("SELECT suspects FROM carillon.node WHERE id = '%s'".formatted(node));
   }
 
-  /** How it stands, in a few words. */
+  /** The state, last failure and counts of a task. */
   private String fate(TaskId id) {
     TaskView task = world.find(id);
     return "%s %s attempt=%d crashes=%d"
@@ -149,12 +150,12 @@ class NodeDeathTest {
   }
 
   @Test
-  void everything_that_a_dead_node_ran_is_suspect_and_its_attempt_counts() {
-    List<TaskId> ids = tasks(2);
-    claimed("dead", 2);
-    dies("dead");
+  void tasks_of_a_crashed_node_become_suspects_and_their_attempt_counts() {
+    List<TaskId> ids = createTasks(2);
+    claim("dead", 2);
+    lapse("dead");
 
-    engineer.reaper.reapOnce();
+    ours.reaper.reapOnce();
 
     assertThat(ids).allMatch(id -> fate(id).equals("PENDING CRASHED attempt=1 crashes=1"));
     assertThat(world.counters.count(FailureKind.CRASHED)).isEqualTo(2);
@@ -163,93 +164,93 @@ class NodeDeathTest {
 
   @Test
   void started_tasks_are_blamed_and_waiting_suspects_are_not() {
-    TaskId running = task();
-    TaskId waiting = task();
-    TaskId noSuspectYet = task();
+    TaskId running = createTask();
+    TaskId waiting = createTask();
+    TaskId notYetSuspect = createTask();
     suspect(running, 1);
     suspect(waiting, 1);
-    claimed("dead", 3);
+    claim("dead", 3);
     assertThat(world.store.nodes().mark("dead", List.of(running))).isTrue();
-    dies("dead");
+    lapse("dead");
 
-    engineer.reaper.reapOnce();
+    ours.reaper.reapOnce();
 
     assertThat(fate(running)).isEqualTo("PENDING CRASHED attempt=1 crashes=2");
     assertThat(fate(waiting)).isEqualTo("PENDING CRASHED attempt=0 crashes=1");
-    assertThat(fate(noSuspectYet)).isEqualTo("PENDING CRASHED attempt=1 crashes=1");
+    assertThat(fate(notYetSuspect)).isEqualTo("PENDING CRASHED attempt=1 crashes=1");
   }
 
   @Test
-  void a_poison_is_blamed_for_the_first_node_that_it_kills_whatever_ran_next_to_it() {
-    TaskId innocent = task();
-    TaskId poison = task();
+  void a_poison_task_is_blamed_for_its_first_crash_whatever_runs_alongside() {
+    TaskId innocent = createTask();
+    TaskId poison = createTask();
     suspect(innocent, 1);
-    claimed("dead-1", 2);
+    claim("dead-1", 2);
     world.store.nodes().mark("dead-1", List.of(innocent));
-    dies("dead-1");
-    engineer.reaper.reapOnce();
+    lapse("dead-1");
+    ours.reaper.reapOnce();
     assertThat(fate(poison)).isEqualTo("PENDING CRASHED attempt=1 crashes=1");
 
     // From now on it is a suspect, and the innocent task, on its last chance, runs without it.
-    claimed("dead-2", 2);
+    claim("dead-2", 2);
     world.store.nodes().mark("dead-2", List.of(poison));
-    dies("dead-2");
-    engineer.reaper.reapOnce();
-    claimed("dead-3", 2);
+    lapse("dead-2");
+    ours.reaper.reapOnce();
+    claim("dead-3", 2);
     world.store.nodes().mark("dead-3", List.of(poison));
-    dies("dead-3");
-    engineer.reaper.reapOnce();
+    lapse("dead-3");
+    ours.reaper.reapOnce();
 
     assertThat(fate(poison)).isEqualTo("DEAD POISON attempt=3 crashes=3");
     assertThat(fate(innocent)).isEqualTo("PENDING CRASHED attempt=1 crashes=2");
   }
 
   @Test
-  void a_suspect_that_reached_its_target_is_cleared() {
-    TaskId answered = task();
+  void a_suspect_that_reaches_its_target_is_cleared() {
+    TaskId answered = createTask();
     suspect(answered, 2);
-    engineer.deliverer.respondWith(_ -> failed(FailureKind.STATUS));
+    ours.deliverer.respondWith(_ -> failed(FailureKind.STATUS));
 
-    tried(answered);
+    runAttempt(answered);
 
     assertThat(fate(answered)).isEqualTo("PENDING STATUS attempt=1 crashes=0");
   }
 
   @Test
-  void a_suspect_that_did_not_reach_its_target_has_not_shown_that_it_is_harmless() {
-    TaskId unreached = task();
+  void a_suspect_that_does_not_reach_its_target_stays_a_suspect() {
+    TaskId unreached = createTask();
     suspect(unreached, 1);
-    engineer.deliverer.respondWith(_ -> failed(FailureKind.CONNECTION));
+    ours.deliverer.respondWith(_ -> failed(FailureKind.CONNECTION));
 
-    tried(unreached);
+    runAttempt(unreached);
 
     assertThat(fate(unreached)).isEqualTo("PENDING CONNECTION attempt=1 crashes=1");
   }
 
   private static DeliveryResult failed(FailureKind kind) {
-    return new DeliveryResult.Failed(Failure.of(kind, "so"), null);
+    return new DeliveryResult.Failed(Failure.of(kind, "for the test"), null);
   }
 
-  /** One attempt of it is over and written. */
-  private void tried(TaskId id) {
+  /** Runs the passes until an attempt of the task is saved. */
+  private void runAttempt(TaskId id) {
     await()
         .until(
             () -> {
-              engineer.claimer.claimOnce();
-              engineer.suspects.startOnce();
-              engineer.completer.flushOnce();
-              return engineer.delivered().contains(id) && engineer.seats.taken() == 0;
+              ours.claimer.claimOnce();
+              ours.suspects.startOnce();
+              ours.completer.flushOnce();
+              return ours.delivered().contains(id) && ours.seats.taken() == 0;
             });
   }
 
   @Test
-  void a_task_that_crashes_three_nodes_is_dead_as_poison_whatever_its_budget() {
-    TaskId id = task();
+  void a_task_that_crashes_three_nodes_is_dead_as_poison_whatever_its_retry_policy() {
+    TaskId id = createTask();
     for (int crash = 1; crash <= POISON_CRASHES; crash++) {
-      claimed("dead-" + crash, 1);
+      claim("dead-" + crash, 1);
       world.store.nodes().mark("dead-" + crash, crash == 1 ? List.of() : List.of(id));
-      dies("dead-" + crash);
-      engineer.reaper.reapOnce();
+      lapse("dead-" + crash);
+      ours.reaper.reapOnce();
     }
 
     assertThat(fate(id)).isEqualTo("DEAD POISON attempt=3 crashes=3");
@@ -267,21 +268,22 @@ class NodeDeathTest {
   @Test
   void a_published_task_is_never_a_suspect_and_every_crash_costs_an_attempt() {
     Target kafka = new Target.Kafka("main", "t", Target.Complete.ON_PUBLISH, null);
-    TaskId id = world.create(TestTask.of("t").payload("{}").target(kafka).retry(PATIENT).build());
+    TaskId id =
+        world.create(TestTask.of("t").payload("{}").target(kafka).retry(MANY_ATTEMPTS).build());
     for (int crash = 1; crash <= 2; crash++) {
-      claimed("dead-" + crash, 1);
-      dies("dead-" + crash);
-      engineer.reaper.reapOnce();
+      claim("dead-" + crash, 1);
+      lapse("dead-" + crash);
+      ours.reaper.reapOnce();
     }
 
     assertThat(fate(id)).isEqualTo("PENDING CRASHED attempt=2 crashes=0");
   }
 
   @Test
-  void two_reapers_at_once_count_a_crash_once() throws Exception {
-    List<TaskId> ids = tasks(20);
-    claimed("dead", 20);
-    dies("dead");
+  void concurrent_reapers_count_a_crash_once() throws Exception {
+    List<TaskId> ids = createTasks(20);
+    claim("dead", 20);
+    lapse("dead");
 
     try (ExecutorService threads = Executors.newCachedThreadPool()) {
       CountDownLatch go = new CountDownLatch(1);
@@ -292,7 +294,7 @@ class NodeDeathTest {
                       threads.submit(
                           () -> {
                             go.await();
-                            return engineer.reaper.reapOnce();
+                            return ours.reaper.reapOnce();
                           }))
               .toList();
       go.countDown();
@@ -306,48 +308,48 @@ class NodeDeathTest {
   }
 
   @Test
-  void a_node_that_recovers_just_in_time_is_not_taken_for_dead() {
-    TaskId id = task();
-    claimed("slow", 1);
-    dies("slow");
-    var seen = world.store.claims().lapsed(10);
+  void a_node_that_renews_its_lease_just_in_time_is_not_reaped() {
+    TaskId id = createTask();
+    claim("slow", 1);
+    lapse("slow");
+    var lapsed = world.store.claims().lapsed(10);
     world.sql("UPDATE carillon.node SET lease_until = now() + interval '1 min' WHERE id = 'slow'");
 
-    seen.forEach(
-        silent ->
+    lapsed.forEach(
+        lost ->
             world
                 .store
                 .claims()
                 .reap(
-                    silent,
+                    lost,
                     (_, _) -> {
-                      throw new AssertionError("it lives");
+                      throw new AssertionError("the node is alive");
                     }));
 
-    assertThat(seen).hasSize(1);
+    assertThat(lapsed).hasSize(1);
     assertThat(world.state(id)).isEqualTo(TaskState.RUNNING);
     assertThat(world.find(id).crashes()).isZero();
   }
 
   @Test
-  void a_suspect_is_blamed_if_its_node_crashed_between_mark_and_send() {
-    TaskId id = task();
+  void a_suspect_is_blamed_if_its_node_crashes_between_record_and_send() {
+    TaskId id = createTask();
     suspect(id, POISON_CRASHES - 1);
-    claimed("dead", 1);
+    claim("dead", 1);
     world.store.nodes().mark("dead", List.of(id));
-    dies("dead");
+    lapse("dead");
 
-    engineer.reaper.reapOnce();
+    ours.reaper.reapOnce();
 
     assertThat(fate(id)).isEqualTo("DEAD POISON attempt=1 crashes=3");
   }
 
   @Test
-  void a_dead_nodes_mark_can_no_longer_be_changed() {
-    TaskId id = task();
-    claimed("dead", 1);
+  void the_recorded_suspects_of_a_crashed_node_cannot_be_changed() {
+    TaskId id = createTask();
+    claim("dead", 1);
     world.store.nodes().mark("dead", List.of(id));
-    dies("dead");
+    lapse("dead");
 
     assertThat(world.store.nodes().mark("dead", List.of())).isFalse();
 
@@ -355,38 +357,38 @@ class NodeDeathTest {
   }
 
   @Test
-  void a_claim_that_its_own_node_does_not_know_is_no_crash() {
-    TaskId id = task();
-    claimed("known", 1);
+  void a_claim_unknown_to_its_own_node_is_not_a_crash() {
+    TaskId id = createTask();
+    claim("another", 1);
     world.sql("UPDATE carillon.claim SET node = 'ours'");
 
-    engineer.lostClaims.findOnce();
+    ours.lostClaims.findOnce();
 
     assertThat(fate(id)).isEqualTo("PENDING LEASE_LOST attempt=1 crashes=0");
   }
 
   @Test
   void a_node_that_was_only_cut_off_blames_no_task() {
-    TaskId id = task();
-    claimed("away", 1);
-    dies("away");
+    TaskId id = createTask();
+    claim("away", 1);
+    lapse("away");
     world.store.nodes().survive("away");
 
-    engineer.reaper.reapOnce();
+    ours.reaper.reapOnce();
 
     assertThat(fate(id)).isEqualTo("PENDING LEASE_LOST attempt=1 crashes=0");
   }
 
   @Test
-  void unsaved_outcomes_of_a_stopped_node_cost_no_attempt_and_no_blame() {
-    TaskId id = task();
-    claimed("stopped", 1);
+  void tasks_of_a_stopped_node_lose_no_attempt_and_get_no_blame() {
+    TaskId id = createTask();
+    claim("stopped", 1);
     world.store.nodes().leave("stopped");
 
     await()
         .until(
             () -> {
-              engineer.reaper.reapOnce();
+              ours.reaper.reapOnce();
               return world.state(id) == TaskState.PENDING;
             });
 
@@ -394,10 +396,10 @@ class NodeDeathTest {
   }
 
   @Test
-  void a_reaper_that_was_cut_off_reaps_no_node() {
-    TaskId id = task();
-    claimed("dead", 1);
-    dies("dead");
+  void a_reaper_with_a_lapsed_lease_reaps_no_node() {
+    TaskId id = createTask();
+    claim("dead", 1);
+    lapse("dead");
     var cutOff =
         new Reaper(
             world.store.claims(),
@@ -412,146 +414,142 @@ class NodeDeathTest {
   }
 
   @Test
-  void suspects_are_started_in_groups_marked_before_and_forgotten_after() {
+  void suspects_start_in_groups_that_are_recorded_before_and_cleared_after() {
     int size = GROUPS.size(1);
-    List<TaskId> ids = tasks(size + 3);
+    List<TaskId> ids = createTasks(size + 3);
     ids.forEach(id -> suspect(id, 1));
-    CountDownLatch mayEnd = new CountDownLatch(1);
+    CountDownLatch release = new CountDownLatch(1);
     Map<TaskId, String> marks = new ConcurrentHashMap<>();
-    engineer.deliverer.respondWith(
+    ours.deliverer.respondWith(
         task -> {
           marks.put(task.id(), suspectsOf("ours"));
-          Latches.await(mayEnd);
+          Latches.await(release);
           return new DeliveryResult.Accepted(200, null);
         });
-    await()
-        .until(() -> engineer.claimer.claimOnce() != null && engineer.seats.taken() == ids.size());
+    await().until(() -> ours.claimer.claimOnce() != null && ours.seats.taken() == ids.size());
 
-    engineer.suspects.startOnce();
+    ours.suspects.startOnce();
     await().until(() -> marks.size() == size);
-    assertThat(engineer.suspects.startOnce()).isPositive();
-    assertThat(engineer.delivered()).hasSize(size);
+    assertThat(ours.suspects.startOnce()).isPositive();
+    assertThat(ours.delivered()).hasSize(size);
     assertThat(marks.values())
-        .allMatch(marked -> engineer.delivered().stream().allMatch(id -> marked.contains("" + id)));
-    assertThat(engineer.suspects.count())
+        .allMatch(marked -> ours.delivered().stream().allMatch(id -> marked.contains("" + id)));
+    assertThat(ours.suspects.count())
         .extracting(Suspects.Count::waiting, Suspects.Count::running)
         .containsExactly(3, size);
 
-    mayEnd.countDown();
+    release.countDown();
     await()
         .until(
             () -> {
-              engineer.completer.flushOnce();
-              engineer.suspects.startOnce();
-              return engineer.seats.taken() == 0;
+              ours.completer.flushOnce();
+              ours.suspects.startOnce();
+              return ours.seats.taken() == 0;
             });
-    engineer.suspects.startOnce();
+    ours.suspects.startOnce();
 
-    assertThat(engineer.delivered()).containsExactlyInAnyOrderElementsOf(ids);
+    assertThat(ours.delivered()).containsExactlyInAnyOrderElementsOf(ids);
     assertThat(marks).allSatisfy((id, marked) -> assertThat(marked).contains(id.toString()));
     assertThat(suspectsOf("ours")).isEqualTo("{}");
     assertThat(ids).allMatch(id -> world.state(id) == TaskState.COMPLETED);
   }
 
   @Test
-  void a_suspect_makes_room_only_when_its_outcome_is_saved() {
+  void a_suspect_leaves_its_group_only_when_its_outcome_is_saved() {
     int size = GROUPS.size(1);
-    List<TaskId> ids = tasks(size + 1);
+    List<TaskId> ids = createTasks(size + 1);
     ids.forEach(id -> suspect(id, 1));
-    await()
-        .until(() -> engineer.claimer.claimOnce() != null && engineer.seats.taken() == ids.size());
-    engineer.suspects.startOnce();
-    await().until(() -> engineer.seats.waitingToBeSaved() == size);
+    await().until(() -> ours.claimer.claimOnce() != null && ours.seats.taken() == ids.size());
+    ours.suspects.startOnce();
+    await().until(() -> ours.seats.waitingToBeSaved() == size);
 
-    engineer.suspects.startOnce();
+    ours.suspects.startOnce();
 
-    assertThat(engineer.delivered()).hasSize(size);
-    assertThat(engineer.delivered()).allMatch(id -> suspectsOf("ours").contains(id.toString()));
+    assertThat(ours.delivered()).hasSize(size);
+    assertThat(ours.delivered()).allMatch(id -> suspectsOf("ours").contains(id.toString()));
   }
 
   @Test
-  void each_second_without_harm_one_more_than_the_group_may_start() {
+  void one_suspect_beyond_the_group_may_start_after_each_second_without_a_crash() {
     int size = GROUPS.size(1);
-    List<TaskId> ids = tasks(size + 2);
+    List<TaskId> ids = createTasks(size + 2);
     ids.forEach(id -> suspect(id, 1));
-    engineer.deliverer.hang();
-    await()
-        .until(() -> engineer.claimer.claimOnce() != null && engineer.seats.taken() == ids.size());
+    ours.deliverer.hang();
+    await().until(() -> ours.claimer.claimOnce() != null && ours.seats.taken() == ids.size());
 
-    engineer.suspects.startOnce();
-    engineer.suspects.startOnce();
-    await().until(() -> engineer.delivered().size() == size);
+    ours.suspects.startOnce();
+    ours.suspects.startOnce();
+    await().until(() -> ours.delivered().size() == size);
     await()
         .until(
             () -> {
-              engineer.suspects.startOnce();
-              return engineer.delivered().size() > size;
+              ours.suspects.startOnce();
+              return ours.delivered().size() > size;
             });
 
-    assertThat(engineer.delivered()).hasSize(size + 1);
-    assertThat(engineer.delivered()).allMatch(id -> suspectsOf("ours").contains(id.toString()));
+    assertThat(ours.delivered()).hasSize(size + 1);
+    assertThat(ours.delivered()).allMatch(id -> suspectsOf("ours").contains(id.toString()));
   }
 
   @Test
   void a_suspect_on_its_last_chance_runs_alone() {
-    TaskId harmless = task();
-    TaskId lastChance = task();
-    TaskId behind = task();
+    TaskId harmless = createTask();
+    TaskId lastChance = createTask();
+    TaskId behind = createTask();
     suspect(harmless, 1);
     suspect(lastChance, POISON_CRASHES - 1);
     suspect(behind, 1);
-    CountDownLatch mayEnd = new CountDownLatch(1);
-    engineer.deliverer.respondWith(
+    CountDownLatch release = new CountDownLatch(1);
+    ours.deliverer.respondWith(
         task -> {
           if (task.id().equals(harmless)) {
-            Latches.await(mayEnd);
+            Latches.await(release);
           }
           return new DeliveryResult.Accepted(200, null);
         });
-    await().until(() -> engineer.claimer.claimOnce() != null && engineer.seats.taken() == 3);
-    engineer.suspects.startOnce();
-    engineer.suspects.startOnce();
-    await().until(() -> engineer.delivered().size() == 1);
+    await().until(() -> ours.claimer.claimOnce() != null && ours.seats.taken() == 3);
+    ours.suspects.startOnce();
+    ours.suspects.startOnce();
+    await().until(() -> ours.delivered().size() == 1);
     assertThat(suspectsOf("ours")).isEqualTo("{" + harmless + "}");
 
-    mayEnd.countDown();
+    release.countDown();
     await()
         .until(
             () -> {
-              engineer.completer.flushOnce();
-              engineer.suspects.startOnce();
-              return engineer.seats.taken() == 0;
+              ours.completer.flushOnce();
+              ours.suspects.startOnce();
+              return ours.seats.taken() == 0;
             });
 
-    assertThat(engineer.delivered()).containsExactly(harmless, lastChance, behind);
+    assertThat(ours.delivered()).containsExactly(harmless, lastChance, behind);
   }
 
   @Test
-  void a_suspect_one_crash_from_death_shares_no_blame() {
-    List<TaskId> ids = tasks(2);
+  void two_suspects_on_their_last_chance_never_run_together() {
+    List<TaskId> ids = createTasks(2);
     ids.forEach(id -> suspect(id, POISON_CRASHES - 1));
-    engineer.deliverer.hang();
-    await()
-        .until(() -> engineer.claimer.claimOnce() != null && engineer.seats.taken() == ids.size());
+    ours.deliverer.hang();
+    await().until(() -> ours.claimer.claimOnce() != null && ours.seats.taken() == ids.size());
 
     await()
         .pollDelay(Duration.ZERO)
         .during(Duration.ofMillis(1_500)) // longer than a trial
         .until(
             () -> {
-              engineer.suspects.startOnce();
-              return engineer.delivered().size() <= 1;
+              ours.suspects.startOnce();
+              return ours.delivered().size() <= 1;
             });
 
-    assertThat(engineer.delivered()).hasSize(1);
-    assertThat(suspectsOf("ours")).isEqualTo("{" + engineer.delivered().getFirst() + "}");
+    assertThat(ours.delivered()).hasSize(1);
+    assertThat(suspectsOf("ours")).isEqualTo("{" + ours.delivered().getFirst() + "}");
   }
 
   @Test
-  void a_reaper_that_was_cut_off_gives_other_nodes_time_before_it_reaps_them() {
-    TaskId id = task();
-    claimed("slower", 1);
-    dies("slower");
+  void a_reaper_that_was_cut_off_gives_other_nodes_time_to_renew_their_leases() {
+    TaskId id = createTask();
+    claim("slower", 1);
+    lapse("slower");
     AtomicReference<String> name = new AtomicReference<>("ours");
     Reaper reaper =
         new Reaper(
@@ -563,7 +561,7 @@ class NodeDeathTest {
     world.node("ours-again");
     world.sql("UPDATE carillon.node SET lease_until = now() + interval '1 h' WHERE id = 'slower'");
     reaper.reapOnce();
-    dies("slower");
+    lapse("slower");
     name.set("ours-again");
 
     reaper.reapOnce();
@@ -573,95 +571,95 @@ class NodeDeathTest {
   }
 
   @Test
-  void other_tasks_do_not_wait_for_suspects_and_a_node_claims_few_of_them() {
-    List<TaskId> suspects = tasks(50);
+  void other_tasks_do_not_wait_for_suspects_and_a_node_claims_few_suspects() {
+    List<TaskId> suspects = createTasks(50);
     suspects.forEach(id -> suspect(id, 1));
-    List<TaskId> others = tasks(50);
+    List<TaskId> others = createTasks(50);
 
     await()
         .until(
             () -> {
               world.sweep();
-              engineer.claimer.claimOnce();
-              engineer.completer.flushOnce();
+              ours.claimer.claimOnce();
+              ours.completer.flushOnce();
               return others.stream().allMatch(id -> world.state(id) == TaskState.COMPLETED);
             });
 
-    assertThat(engineer.seats.taken()).isBetween(1, GROUPS.maxWaiting());
-    assertThat(engineer.delivered()).containsExactlyInAnyOrderElementsOf(others);
+    assertThat(ours.seats.taken()).isBetween(1, GROUPS.maxWaiting());
+    assertThat(ours.delivered()).containsExactlyInAnyOrderElementsOf(others);
     assertThat(suspects.stream().filter(id -> world.state(id) == TaskState.PENDING).count())
         .isGreaterThanOrEqualTo(50 - GROUPS.maxWaiting());
   }
 
   @Test
-  void suspects_are_counted_where_they_wait_and_while_they_run() {
+  void waiting_and_running_suspects_are_counted() {
     int room = GROUPS.maxWaiting();
-    List<TaskId> ids = tasks(room + 7);
+    List<TaskId> ids = createTasks(room + 7);
     ids.forEach(id -> suspect(id, 1));
-    tasks(5);
-    engineer.deliverer.hang();
+    createTasks(5);
+    ours.deliverer.hang();
     await()
         .until(
             () -> {
               world.sweep();
-              engineer.claimer.claimOnce();
-              return engineer.seats.taken() == room + 5;
+              ours.claimer.claimOnce();
+              return ours.seats.taken() == room + 5;
             });
 
-    engineer.suspects.startOnce();
+    ours.suspects.startOnce();
 
     int running = GROUPS.size(1);
-    assertThat(engineer.suspects.count())
+    assertThat(ours.suspects.count())
         .extracting(Suspects.Count::waiting, Suspects.Count::running)
         .containsExactly(ids.size() - running, running);
-    assertThat(engineer.suspects.count().oldest()).isBeforeOrEqualTo(world.clock.instant());
+    assertThat(ours.suspects.count().oldest()).isBeforeOrEqualTo(world.clock.instant());
   }
 
   @Test
-  void a_suspect_that_is_cancelled_while_it_waits_for_its_group_is_not_delivered() {
-    TaskId id = task();
+  void a_suspect_cancelled_while_it_waits_for_its_group_is_not_delivered() {
+    TaskId id = createTask();
     suspect(id, 1);
     await()
         .until(
             () -> {
               world.sweep();
-              engineer.claimer.claimOnce();
+              ours.claimer.claimOnce();
               return world.state(id) == TaskState.RUNNING;
             });
 
     world.cancel(id);
-    engineer.suspects.startOnce();
-    engineer.completer.flushOnce();
+    ours.suspects.startOnce();
+    ours.completer.flushOnce();
 
     assertThat(world.state(id)).isEqualTo(TaskState.CANCELLED);
-    assertThat(engineer.delivered()).isEmpty();
-    engineer.suspects.startOnce();
+    assertThat(ours.delivered()).isEmpty();
+    ours.suspects.startOnce();
     assertThat(suspectsOf("ours")).isEqualTo("{}");
   }
 
   @Test
-  void room_for_suspects_is_filled_without_waiting_for_a_sweep() {
-    List<TaskId> ids = tasks(GROUPS.maxWaiting() + 7);
+  void free_places_for_suspects_are_filled_without_a_sweep() {
+    List<TaskId> ids = createTasks(GROUPS.maxWaiting() + 7);
     ids.forEach(id -> suspect(id, 1));
     world.sweep();
 
     await()
         .until(
             () -> {
-              engineer.claimer.claimOnce();
-              engineer.suspects.startOnce();
-              engineer.completer.flushOnce();
+              ours.claimer.claimOnce();
+              ours.suspects.startOnce();
+              ours.completer.flushOnce();
               return ids.stream().allMatch(id -> world.state(id) == TaskState.COMPLETED);
             });
   }
 
   @Test
   void the_reaper_reports_suspects_and_poison_tasks_of_a_crashed_node() {
-    List<TaskId> ids = tasks(3);
+    List<TaskId> ids = createTasks(3);
     suspect(ids.getFirst(), POISON_CRASHES - 1);
-    claimed("dead", 3);
+    claim("dead", 3);
     world.store.nodes().mark("dead", List.of(ids.getFirst()));
-    dies("dead");
+    lapse("dead");
     List<EngineEvent> events = new ArrayList<>();
     var reaper =
         new Reaper(
@@ -678,42 +676,41 @@ class NodeDeathTest {
   }
 
   @Test
-  void suspects_that_wait_when_the_node_stops_go_back_without_cost() {
-    List<TaskId> ids = tasks(2);
+  void a_stopping_node_releases_its_suspects_and_their_attempts_do_not_count() {
+    List<TaskId> ids = createTasks(2);
     ids.forEach(id -> suspect(id, 2));
-    await()
-        .until(() -> engineer.claimer.claimOnce() != null && engineer.seats.taken() == ids.size());
-    engineer.deliverer.hang();
-    engineer.suspects.startOnce();
-    await().until(() -> engineer.delivered().size() == 1);
+    await().until(() -> ours.claimer.claimOnce() != null && ours.seats.taken() == ids.size());
+    ours.deliverer.hang();
+    ours.suspects.startOnce();
+    await().until(() -> ours.delivered().size() == 1);
 
-    engineer.suspects.close();
-    engineer.dispatcher.interrupt();
-    engineer.dispatcher.close();
-    engineer.completer.flushOnce();
+    ours.suspects.close();
+    ours.dispatcher.interrupt();
+    ours.dispatcher.close();
+    ours.completer.flushOnce();
 
     assertThat(ids).allMatch(id -> fate(id).equals("PENDING SHUTDOWN attempt=0 crashes=2"));
-    assertThat(engineer.seats.taken()).isZero();
+    assertThat(ours.seats.taken()).isZero();
     assertThat(world.counters.count(FailureKind.SHUTDOWN)).isEqualTo(2);
   }
 
   @Test
-  void a_suspect_claimed_under_an_id_that_lost_its_lease_is_not_sent() {
-    TaskId id = task();
+  void a_suspect_claimed_under_a_lost_lease_is_not_sent() {
+    TaskId id = createTask();
     suspect(id, 1);
-    await().until(() -> engineer.claimer.claimOnce() != null && engineer.seats.taken() == 1);
-    dies("ours");
+    await().until(() -> ours.claimer.claimOnce() != null && ours.seats.taken() == 1);
+    lapse("ours");
 
-    engineer.suspects.startOnce();
-    engineer.completer.flushOnce();
+    ours.suspects.startOnce();
+    ours.completer.flushOnce();
 
-    assertThat(engineer.delivered()).isEmpty();
+    assertThat(ours.delivered()).isEmpty();
     assertThat(suspectsOf("ours")).isEqualTo("{}");
-    assertThat(engineer.seats.taken()).isZero();
+    assertThat(ours.seats.taken()).isZero();
   }
 
   @Test
-  void a_crash_in_the_last_attempt_is_the_end_and_not_called_poison() {
+  void a_task_that_crashes_in_its_last_attempt_is_dead_but_not_poison() {
     RetryPolicy once =
         new RetryPolicy(
             1,
@@ -723,16 +720,16 @@ class NodeDeathTest {
             Duration.ofMillis(1),
             RetryPolicy.Jitter.NONE);
     TaskId id = world.create(TestTask.of("t").payload("{}").target(HTTP).retry(once).build());
-    claimed("dead", 1);
-    dies("dead");
+    claim("dead", 1);
+    lapse("dead");
 
-    engineer.reaper.reapOnce();
+    ours.reaper.reapOnce();
 
     assertThat(fate(id)).isEqualTo("DEAD CRASHED attempt=1 crashes=1");
   }
 
   @Test
-  void a_lost_worker_is_a_lost_lease_and_no_crash() {
+  void a_lost_worker_counts_as_a_lost_lease_and_not_as_a_crash() {
     TaskId id = world.create(World.task("pulled", new Target.Pull()));
     await()
         .until(
@@ -755,7 +752,7 @@ class NodeDeathTest {
     world.sql("UPDATE carillon.task SET lease_until = now() - interval '1 s'");
     world.sql("UPDATE carillon.claim SET lease_until = now() - interval '1 s'");
 
-    engineer.reaper.reapOnce();
+    ours.reaper.reapOnce();
 
     assertThat(fate(id)).isEqualTo("PENDING LEASE_LOST attempt=1 crashes=0");
   }

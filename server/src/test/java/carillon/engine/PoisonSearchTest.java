@@ -31,7 +31,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Poisons among the tasks of nodes that die of them, until all have ended. Run by hand. */
+/**
+ * Nodes that crash until every poison task among their tasks is found. The tests run the passes.
+ */
 @Tag("slow")
 class PoisonSearchTest {
 
@@ -40,7 +42,7 @@ class PoisonSearchTest {
   private static final SuspectGroups GROUPS = new SuspectGroups(SEATS, CRASHES);
   private static final Target HTTP =
       new Target.Http("https://example.com/", "POST", Map.of(), null, null);
-  private static final RetryPolicy PATIENT =
+  private static final RetryPolicy MANY_ATTEMPTS =
       new RetryPolicy(
           50,
           null,
@@ -84,7 +86,7 @@ class PoisonSearchTest {
             new ReapDecision(world.clock, CRASHES),
             _ -> {});
     private final Map<TaskId, Integer> running = new ConcurrentHashMap<>();
-    private volatile boolean isDead;
+    private volatile boolean hasCrashed;
 
     private Node() {
       node.onSaved.add(suspects::ended);
@@ -102,10 +104,10 @@ class PoisonSearchTest {
           }
         }
         if (firstCrash.getCount() > 0) {
-          new CountDownLatch(1).await(); // in flight until the node dies
+          new CountDownLatch(1).await(); // in flight until the node crashes
         }
         if (poisons.contains(task.id())) {
-          isDead = true;
+          hasCrashed = true;
           new CountDownLatch(1).await();
         }
         boolean _ = new CountDownLatch(1).await(5, TimeUnit.MILLISECONDS);
@@ -123,8 +125,8 @@ class PoisonSearchTest {
       reaper.reapOnce();
     }
 
-    /** It writes nothing any more, and its lease lapses. */
-    private void die() {
+    /** Stops all writes of the node and lets its lease lapse. */
+    private void crash() {
       crashes++;
       world.sql(
           "UPDATE carillon.node SET lease_until = now() - interval '1 s' WHERE id = '%s'"
@@ -144,19 +146,19 @@ class PoisonSearchTest {
     world.close();
   }
 
-  private TaskId task() {
-    return world.create(TestTask.of("t").payload("{}").target(HTTP).retry(PATIENT).build());
+  private TaskId createTask() {
+    return world.create(TestTask.of("t").payload("{}").target(HTTP).retry(MANY_ATTEMPTS).build());
   }
 
-  private void allInFlight(Node node, int tasks) {
+  private void claimAll(Node node, int tasks) {
     while (starts.size() < tasks) {
       world.sweep();
       node.claimer.claimOnce();
     }
   }
 
-  /** Runs until all tasks have ended; a crashed node is replaced by another. */
-  private void untilAllEnded(int atOnce) {
+  /** Runs the nodes until all tasks have ended, and replaces each node that crashes. */
+  private void runUntilAllEnded(int atOnce) {
     List<Node> alive = new ArrayList<>();
     while (!world
         .value("SELECT count(*) FROM carillon.task WHERE state IN ('PENDING','RUNNING')")
@@ -168,8 +170,8 @@ class PoisonSearchTest {
       world.sweep();
       alive.forEach(Node::work);
       for (Node node : List.copyOf(alive)) {
-        if (node.isDead) {
-          node.die();
+        if (node.hasCrashed) {
+          node.crash();
           alive.remove(node);
         }
       }
@@ -187,17 +189,17 @@ class PoisonSearchTest {
 
   @ParameterizedTest(name = "{0} poisons, {1} nodes")
   @CsvSource({"0, 1", "1, 1", "2, 1", "2, 2"})
-  void poisons_are_dead_after_their_crashes_and_no_innocent_is(int count, int atOnce) {
+  void poison_tasks_are_dead_after_three_crashes_and_no_other_task_is(int count, int atOnce) {
     Set<TaskId> all = new HashSet<>();
-    IntStream.range(0, SEATS).forEach(_ -> all.add(task()));
+    IntStream.range(0, SEATS).forEach(_ -> all.add(createTask()));
     poisons.addAll(all.stream().limit(count).toList());
     Node first = new Node();
     nodes.add(first);
-    allInFlight(first, SEATS);
-    first.die();
+    claimAll(first, SEATS);
+    first.crash();
     firstCrash.countDown();
 
-    untilAllEnded(atOnce);
+    runUntilAllEnded(atOnce);
 
     Set<TaskId> innocents = new HashSet<>(all);
     innocents.removeAll(poisons);
@@ -211,20 +213,20 @@ class PoisonSearchTest {
   }
 
   @Test
-  void a_poison_that_comes_while_suspects_run_is_dead_after_its_crashes_too() {
+  void a_poison_task_that_arrives_while_suspects_run_is_found_too() {
     Set<TaskId> all = new HashSet<>();
-    IntStream.range(0, SEATS).forEach(_ -> all.add(task()));
+    IntStream.range(0, SEATS).forEach(_ -> all.add(createTask()));
     poisons.add(all.iterator().next());
     Node first = new Node();
     nodes.add(first);
-    allInFlight(first, SEATS);
-    first.die();
+    claimAll(first, SEATS);
+    first.crash();
     firstCrash.countDown();
     first.reaper.reapOnce();
-    TaskId late = task(); // no suspect when it kills for the first time
+    TaskId late = createTask(); // not a suspect when it crashes its first node
     poisons.add(late);
 
-    untilAllEnded(1);
+    runUntilAllEnded(1);
 
     all.removeAll(poisons);
     assertThat(fates(all)).containsExactly("COMPLETED null");

@@ -35,7 +35,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** Publishing: when tasks are claimed, what a confirm means, and who may report an outcome. */
+/** Tasks with a broker as their target: claims, confirms and reports. */
 class PublishingTest {
 
   private static final BrokerName MAIN = new BrokerName(BrokerName.Kind.KAFKA, "main");
@@ -121,16 +121,16 @@ class PublishingTest {
                 .report(tx, World.TENANT, List.of(report), List.of(), "consumer"));
   }
 
-  private void becomes(TaskId id, TaskState state) {
+  private void awaitState(TaskId id, TaskState state) {
     await().untilAsserted(() -> assertThat(world.state(id)).isEqualTo(state));
   }
 
-  private ClaimedTask publishedAs(int number) {
+  private ClaimedTask awaitPublished(int number) {
     await().until(() -> broker.published().size() >= number);
     return broker.published().get(number - 1);
   }
 
-  private void nothingInFlight() {
+  private void awaitNothingInFlight() {
     await().until(() -> engine != null && engine.inFlight() == 0);
   }
 
@@ -144,7 +144,7 @@ class PublishingTest {
     TaskId id = world.create(World.task("t", ON_PUBLISH));
     start();
 
-    ClaimedTask sent = publishedAs(1);
+    ClaimedTask sent = awaitPublished(1);
     assertThat(sent.leaseUntil()).isNull();
     assertThat(MessageHeaders.of(sent, MessageHeaders.body(sent), world.clock.instant()))
         .containsEntry("Carillon-Fence", "1")
@@ -152,14 +152,14 @@ class PublishingTest {
     assertThat(world.state(id)).isEqualTo(TaskState.RUNNING);
 
     broker.end(new DeliveryResult.Accepted(null, "{\"offset\":17}"));
-    becomes(id, TaskState.COMPLETED);
+    awaitState(id, TaskState.COMPLETED);
     assertThat(world.find(id).last().output()).isEqualTo("{\"offset\":17}");
-    nothingInFlight();
+    awaitNothingInFlight();
     assertThat(claims()).isEqualTo("0");
   }
 
   @Test
-  void a_confirm_that_cannot_be_counted_costs_no_seat() {
+  void a_confirm_returns_its_seat_even_if_the_event_listener_throws() {
     TaskId id = world.create(World.task("t", ON_REPORT));
     listener =
         event -> {
@@ -169,17 +169,17 @@ class PublishingTest {
         };
     start();
 
-    ClaimedTask sent = publishedAs(1);
+    ClaimedTask sent = awaitPublished(1);
 
-    nothingInFlight();
+    awaitNothingInFlight();
     assertThat(report(id, sent.lease())).containsExactly(true);
   }
 
   @Test
-  void a_lost_broker_delays_only_its_own_lanes() {
+  void an_unreachable_broker_delays_only_its_own_lanes() {
     broker.reachable(false);
     TaskId waiting = world.create(World.task("t", ON_PUBLISH));
-    TaskId ofType = createOfType("typed", ON_REPORT);
+    TaskId ofType = createWithType("typed", ON_REPORT);
     start();
     TaskId rabbit =
         world.create(
@@ -188,22 +188,22 @@ class PublishingTest {
     TaskId http =
         world.create(
             World.task("t", new Target.Http("https://example.com/", "POST", Map.of(), null, null)));
-    TaskId kept = world.create(World.task("kept", new Target.Discard()));
+    TaskId discarded = world.create(World.task("discarded", new Target.Discard()));
 
-    becomes(rabbit, TaskState.COMPLETED);
-    becomes(http, TaskState.COMPLETED);
-    becomes(kept, TaskState.COMPLETED);
+    awaitState(rabbit, TaskState.COMPLETED);
+    awaitState(http, TaskState.COMPLETED);
+    awaitState(discarded, TaskState.COMPLETED);
     for (TaskId id : List.of(waiting, ofType)) {
       assertThat(world.find(id).state()).isEqualTo(TaskState.PENDING);
       assertThat(world.find(id).attempt()).isZero();
     }
 
     broker.reachable(true);
-    becomes(waiting, TaskState.COMPLETED);
-    becomes(ofType, TaskState.RUNNING);
+    awaitState(waiting, TaskState.COMPLETED);
+    awaitState(ofType, TaskState.RUNNING);
   }
 
-  private TaskId createOfType(String type, Target target) {
+  private TaskId createWithType(String type, Target target) {
     type(type, target, A_MINUTE);
     return world.create(World.task(type, null));
   }
@@ -221,11 +221,13 @@ class PublishingTest {
     broker.end(LOST);
 
     for (TaskId id : ids) {
-      becomes(id, TaskState.PENDING);
+      awaitState(id, TaskState.PENDING);
       assertThat(world.find(id).attempt()).isZero();
     }
-    assertThat(waits()).as("that it does not go round and round").isEqualTo("2");
-    nothingInFlight();
+    assertThat(delayed())
+        .as("tasks with a delay, so that they are not published in a loop")
+        .isEqualTo("2");
+    awaitNothingInFlight();
     world.sql("UPDATE carillon.task SET ready_at = now()"); // the sweep finds them
     broker.reachable(true);
     await().until(() -> broker.published().size() == 4);
@@ -237,7 +239,7 @@ class PublishingTest {
             });
   }
 
-  private String waits() {
+  private String delayed() {
     return world.value(
         """
         SELECT count(*) FROM carillon.task
@@ -246,38 +248,38 @@ class PublishingTest {
   }
 
   @Test
-  void while_it_is_full_nothing_is_claimed_for_it_whosever_the_target_is() {
+  void nothing_is_claimed_for_a_full_broker_whether_the_task_or_its_type_names_it() {
     broker.maxInFlight(0);
     TaskId own = world.create(World.task("t", ON_PUBLISH));
-    TaskId ofType = createOfType("typed", ON_PUBLISH);
+    TaskId ofType = createWithType("typed", ON_PUBLISH);
     start();
     TaskId rabbit =
         world.create(
             World.task(
                 "t", new Target.RabbitMq("main", "", "q", Target.Complete.ON_PUBLISH, null)));
-    becomes(rabbit, TaskState.COMPLETED);
+    awaitState(rabbit, TaskState.COMPLETED);
     assertThat(broker.published()).isEmpty();
     assertThat(world.state(own)).isEqualTo(TaskState.PENDING);
     assertThat(world.state(ofType)).isEqualTo(TaskState.PENDING);
 
     broker.maxInFlight(Integer.MAX_VALUE);
-    becomes(own, TaskState.COMPLETED);
-    becomes(ofType, TaskState.COMPLETED);
+    awaitState(own, TaskState.COMPLETED);
+    awaitState(ofType, TaskState.COMPLETED);
   }
 
   @Test
-  void claims_of_one_pass_share_the_room_of_a_queue() {
+  void claims_of_one_pass_share_the_free_room_of_a_broker() {
     broker.hold();
     broker.maxInFlight(1);
     world.create(World.task("t", ON_PUBLISH));
     world.create(World.task("t", ON_REPORT)); // claimed with another statement
     start();
 
-    publishedAs(1);
+    awaitPublished(1);
     assertThat(running()).isEqualTo("1");
     broker.end(CONFIRMED);
     broker.maxInFlight(1); // signals that there is room
-    publishedAs(2);
+    awaitPublished(2);
   }
 
   private String running() {
@@ -285,27 +287,27 @@ class PublishingTest {
   }
 
   @Test
-  void a_message_that_is_never_confirmed_costs_no_attempt_though_the_wait_is_long() {
+  void a_message_that_is_never_confirmed_costs_no_attempt() {
     broker.hold();
     broker.confirmTimeout(A_MINUTE);
     Duration lease = Duration.ofSeconds(20);
     type("t", ON_REPORT, lease);
     TaskId id = world.create(World.task("t", null));
     start();
-    ClaimedTask sent = publishedAs(1);
+    ClaimedTask sent = awaitPublished(1);
     assertThat(sent.leaseUntil())
         .isBetween(
             sent.claimedAt().plus(A_MINUTE).plus(lease).minusMillis(500),
             sent.claimedAt().plus(A_MINUTE).plus(lease).plusMillis(500));
 
-    // As if the publisher's confirm timeout were over.
+    // As if the publisher's confirm timeout had passed.
     world.sql("UPDATE carillon.task SET lease_until = lease_until - interval '60s'");
     world.sql("UPDATE carillon.claim SET lease_until = lease_until - interval '60s'");
     reaper().reapOnce();
     broker.reachable(false);
     broker.end(LOST);
 
-    becomes(id, TaskState.PENDING);
+    awaitState(id, TaskState.PENDING);
     assertThat(world.find(id).attempt()).isZero();
   }
 
@@ -323,7 +325,7 @@ class PublishingTest {
     broker.hold();
     TaskId id = world.create(World.task("t", ON_REPORT));
     start();
-    ClaimedTask sent = publishedAs(1);
+    ClaimedTask sent = awaitPublished(1);
     Map<String, String> headers =
         MessageHeaders.of(sent, MessageHeaders.body(sent), world.clock.instant());
     Lease received = ClaimToken.parse(String.valueOf(headers.get("Carillon-Token"))).orElseThrow();
@@ -331,7 +333,7 @@ class PublishingTest {
     assertThat(report(id, received)).containsExactly(true);
     TaskView reported = world.find(id);
     broker.end(CONFIRMED);
-    nothingInFlight();
+    awaitNothingInFlight();
 
     assertThat(world.find(id)).isEqualTo(reported);
     assertThat(reported.state()).isEqualTo(TaskState.COMPLETED);
@@ -344,24 +346,24 @@ class PublishingTest {
     broker.hold();
     TaskId id = world.create(World.task("t", ON_REPORT));
     start();
-    ClaimedTask sent = publishedAs(1);
+    ClaimedTask sent = awaitPublished(1);
     assertThat(report(id, sent.lease())).containsExactly(true);
     TaskView reported = world.find(id);
 
     broker.end(
         new DeliveryResult.Refused(Failure.of(FailureKind.BROKER_REFUSED, "it is too large")));
-    nothingInFlight();
+    awaitNothingInFlight();
 
     assertThat(world.find(id)).isEqualTo(reported);
     assertThat(claims()).isEqualTo("0");
   }
 
   @Test
-  void a_confirm_gives_the_seat_back_and_leaves_the_task_to_its_consumer() {
+  void a_confirm_returns_the_seat_and_leaves_the_task_to_its_consumer() {
     TaskId id = world.create(World.task("t", ON_REPORT));
     start();
-    ClaimedTask sent = publishedAs(1);
-    nothingInFlight();
+    ClaimedTask sent = awaitPublished(1);
+    awaitNothingInFlight();
 
     TaskView running = world.find(id);
     assertThat(running.state()).isEqualTo(TaskState.RUNNING);
@@ -389,17 +391,17 @@ class PublishingTest {
   }
 
   @Test
-  void a_lapsed_lease_is_delivered_again_under_a_higher_fence_and_the_old_token_is_stale() {
+  void a_task_with_a_lapsed_lease_is_published_again_and_its_old_token_is_stale() {
     type("t", ON_REPORT, Duration.ofSeconds(1));
     TaskId id = world.create(World.task("t", null));
     start();
-    ClaimedTask first = publishedAs(1);
+    ClaimedTask first = awaitPublished(1);
 
     world.sql("UPDATE carillon.task SET lease_until = now() - interval '1s'");
     world.sql("UPDATE carillon.claim SET lease_until = now() - interval '1s'");
     reaper().reapOnce();
 
-    ClaimedTask second = publishedAs(2);
+    ClaimedTask second = awaitPublished(2);
     assertThat(second.id()).isEqualTo(first.id());
     assertThat(second.lease().fence()).isGreaterThan(first.lease().fence());
     assertThat(second.attempt()).isEqualTo(2);
@@ -427,7 +429,7 @@ class PublishingTest {
   }
 
   @Test
-  void no_more_is_claimed_than_there_is_room_for_in_the_queue() {
+  void at_most_as_many_tasks_are_claimed_as_the_queue_has_room_for() {
     broker.room(3);
     type("t", kafka(Target.Complete.ON_PUBLISH, new Target.DepthLimit(3, "group")), A_MINUTE);
     for (int i = 0; i < 8; i++) {
@@ -436,7 +438,7 @@ class PublishingTest {
     TaskId free = world.create(World.task("t", ON_PUBLISH));
     start();
 
-    becomes(free, TaskState.COMPLETED);
+    awaitState(free, TaskState.COMPLETED);
     await().untilAsserted(() -> assertThat(completed("t")).isEqualTo(4));
     assertThat(broker.published()).hasSize(4);
 
@@ -458,7 +460,7 @@ class PublishingTest {
   }
 
   @Test
-  void a_target_that_changed_before_the_claim_is_not_published_to() {
+  void a_task_whose_target_changed_before_the_claim_is_not_published() {
     broker.hold();
     var node =
         new ManualNode(
@@ -477,7 +479,7 @@ class PublishingTest {
     for (Target changed : changes) {
       TaskId id = world.create(World.task("t", null));
       type("t", changed, A_MINUTE);
-      ClaimedTask claimed = world.claimOne("node"); // as for a task that is complete when published
+      ClaimedTask claimed = world.claimOne("node"); // as a task that completes on publish
       node.expect(claimed.lease().claim(), 1, new Seats(1));
 
       publishing.start(List.of(claimed), "node");

@@ -19,7 +19,7 @@ class SeatsTest {
   }
 
   @Test
-  void a_tried_task_holds_no_seat_while_it_waits_to_be_saved() throws InterruptedException {
+  void a_task_that_waits_to_be_saved_holds_no_seat() throws InterruptedException {
     Seats seats = seats(2, 2, 1);
     seats.take(2);
     assertThat(seats.free()).isZero();
@@ -34,7 +34,7 @@ class SeatsTest {
   }
 
   @Test
-  void nothing_is_claimed_while_too_much_waits_to_be_written() throws InterruptedException {
+  void no_seat_is_free_while_the_save_backlog_is_full() throws InterruptedException {
     Seats seats = seats(2, 2, 1);
     seats.take(2);
     seats.tried();
@@ -49,7 +49,7 @@ class SeatsTest {
     assertThatThrownBy(() -> seats.take(1)).isInstanceOf(IllegalStateException.class);
 
     seats.giveBack(3);
-    assertThat(seats.free()).isEqualTo(2); // whatever the save backlog is
+    assertThat(seats.free()).isEqualTo(2); // however long the save backlog is
     assertThat(raised).hasValue(before + 1);
     seats.giveBack(1);
     assertThat(seats.awaitEmpty(Duration.ZERO)).isTrue();
@@ -61,7 +61,7 @@ class SeatsTest {
     Seats seats = seats(4, 4, 3);
     seats.take(4);
 
-    seats.tried(); // one, after none
+    seats.tried(); // the first free seat
     assertThat(raised).hasValue(1);
     seats.tried();
     assertThat(raised).hasValue(1);
@@ -88,7 +88,7 @@ class SeatsTest {
   }
 
   @Test
-  void freed_seats_raise_the_signal_however_many_end_at_once() throws InterruptedException {
+  void seats_freed_at_the_same_time_raise_the_signal() throws InterruptedException {
     for (int round = 0; round < 2_000; round++) {
       Seats seats = seats(2, 2, 2);
       seats.take(2);
@@ -98,7 +98,8 @@ class SeatsTest {
       seats.tried();
       other.join();
 
-      assertThat(raised).hasValue(2); // the first after none, and the one that makes two
+      // Once for the first free seat, and once for the one that completes the batch.
+      assertThat(raised).hasValue(2);
     }
   }
 }

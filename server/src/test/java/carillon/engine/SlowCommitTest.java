@@ -32,7 +32,7 @@ class SlowCommitTest {
       new Target.Http("https://example.com/", "POST", Map.of(), null, null);
 
   private final FakeDeliverer deliverer = new FakeDeliverer();
-  private final List<String> failed = new CopyOnWriteArrayList<>();
+  private final List<String> failedLoops = new CopyOnWriteArrayList<>();
   private World world;
   private @Nullable Engine engine;
 
@@ -44,7 +44,7 @@ class SlowCommitTest {
 
   @AfterEach
   void close() throws InterruptedException {
-    letCommitsGo(); // or a claimer that waits in its commit would never stop
+    releaseCommits(); // otherwise a claimer that waits in its commit would never stop
     if (engine != null) {
       engine.stop();
     }
@@ -61,13 +61,13 @@ class SlowCommitTest {
             new EngineConfig(seats, Duration.ZERO, 3, Duration.ofMinutes(1)),
             event -> {
               if (event instanceof EngineEvent.PassFailed(String loop)) {
-                failed.add(loop);
+                failedLoops.add(loop);
               }
             });
   }
 
-  /** Has every claim do that when it commits. */
-  private void whenCommitting(String statement) {
+  /** Makes the commit of every claim run a statement. */
+  private void onCommit(String statement) {
     world.sql("DROP TRIGGER IF EXISTS slow ON carillon.claim");
     world.sql(
         "CREATE OR REPLACE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS"
@@ -79,18 +79,18 @@ class SlowCommitTest {
             + " DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION slow()");
   }
 
-  /** Without the session's limit for locks, which is short. */
+  /** Blocks the commit of every claim, also beyond the short lock timeout of the session. */
   private void holdCommits() {
-    whenCommitting(
+    onCommit(
         "PERFORM set_config('lock_timeout', '0', true); PERFORM pg_advisory_xact_lock_shared(42)");
     world.value("SELECT pg_advisory_lock(42)");
   }
 
-  private void letCommitsGo() {
+  private void releaseCommits() {
     world.value("SELECT pg_advisory_unlock(42)");
   }
 
-  /** How many sessions wait in their commit. */
+  /** The number of sessions that wait in their commit. */
   private int committing() {
     return Integer.parseInt(
         world.value(
@@ -102,7 +102,7 @@ class SlowCommitTest {
             """));
   }
 
-  private TaskId due(String type) {
+  private TaskId createDue(String type) {
     return world.create(World.task(type, HTTP));
   }
 
@@ -116,34 +116,34 @@ class SlowCommitTest {
   }
 
   @Test
-  void nothing_is_sent_before_its_claim_is_committed() {
+  void a_task_is_not_sent_before_its_claim_is_committed() {
     holdCommits();
     start(SEATS);
-    TaskId first = due("t");
+    TaskId first = createDue("t");
     await().until(() -> committing() == 1);
 
-    TaskId second = due("t");
+    TaskId second = createDue("t");
     await().during(Duration.ofMillis(300)).until(() -> deliverer.delivered().isEmpty());
 
-    letCommitsGo();
+    releaseCommits();
     awaitCompleted(2);
     assertThat(deliverer.delivered())
         .extracting(ClaimedTask::id)
         .containsExactlyInAnyOrder(first, second);
-    assertThat(failed).isEmpty();
+    assertThat(failedLoops).isEmpty();
   }
 
   @Test
   void a_failed_commit_leaves_its_tasks_and_seats_to_the_next_claim() {
     for (int i = 0; i < SEATS; i++) {
-      due("t");
+      createDue("t");
     }
-    whenCommitting("RAISE EXCEPTION 'no'");
+    onCommit("RAISE EXCEPTION 'no'");
     start(SEATS);
 
-    await().until(() -> !failed.isEmpty());
+    await().until(() -> !failedLoops.isEmpty());
     assertThat(deliverer.delivered()).isEmpty();
-    whenCommitting("NULL");
+    onCommit("NULL");
 
     awaitCompleted(SEATS);
     assertThat(deliverer.delivered()).hasSize(SEATS).allMatch(task -> task.attempt() == 1);
@@ -152,17 +152,17 @@ class SlowCommitTest {
   @Test
   void a_failed_commit_is_retried_only_after_the_delay_of_the_loop() {
     for (int i = 0; i < SEATS; i++) {
-      due("t");
+      createDue("t");
     }
     world.sql("CREATE SEQUENCE tries");
-    whenCommitting("PERFORM nextval('tries'); RAISE EXCEPTION 'no'");
+    onCommit("PERFORM nextval('tries'); RAISE EXCEPTION 'no'");
     start(SEATS);
 
-    await().until(() -> failed.size() >= 2);
+    await().until(() -> failedLoops.size() >= 2);
     int before = tries();
     await().pollDelay(Duration.ofSeconds(3)).until(() -> true);
 
-    assertThat(tries() - before).isBetween(1, 4); // the loop waits for a second at least
+    assertThat(tries() - before).isBetween(1, 4); // the loop waits at least a second
   }
 
   private int tries() {
@@ -173,7 +173,7 @@ class SlowCommitTest {
   void a_connection_lost_during_the_commit_leaves_its_tasks_and_seats() {
     holdCommits();
     start(SEATS);
-    TaskId first = due("t");
+    TaskId first = createDue("t");
     await().until(() -> committing() == 1);
 
     world.value(
@@ -184,10 +184,10 @@ class SlowCommitTest {
           AND wait_event = 'advisory'
         """);
 
-    await().until(() -> !failed.isEmpty());
-    await().until(() -> committing() == 1); // another claim of it
+    await().until(() -> !failedLoops.isEmpty());
+    await().until(() -> committing() == 1); // the task is claimed again
     assertThat(deliverer.delivered()).isEmpty();
-    letCommitsGo();
+    releaseCommits();
     awaitCompleted(1);
     assertThat(deliverer.delivered()).extracting(ClaimedTask::id).containsExactly(first);
     assertThat(deliverer.delivered()).allMatch(task -> task.attempt() == 1);
@@ -195,7 +195,7 @@ class SlowCommitTest {
 
   @Test
   void tasks_that_come_due_during_slow_commits_are_each_sent_once() {
-    whenCommitting("PERFORM pg_sleep(random() * 0.004)");
+    onCommit("PERFORM pg_sleep(random() * 0.004)");
     Random random = new Random(7);
     Instant from = world.clock.instant().plusMillis(200);
     List<TaskId> all =
@@ -213,6 +213,6 @@ class SlowCommitTest {
         .extracting(ClaimedTask::id)
         .containsExactlyInAnyOrderElementsOf(all);
     assertThat(deliverer.delivered()).allMatch(task -> task.attempt() == 1);
-    assertThat(failed).isEmpty();
+    assertThat(failedLoops).isEmpty();
   }
 }

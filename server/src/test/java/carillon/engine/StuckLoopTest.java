@@ -23,9 +23,9 @@ class StuckLoopTest {
 
   @ParameterizedTest
   @CsvSource({"Claimed, claimer", "Ended, completer"})
-  void a_stuck_loop_is_named_until_it_makes_progress(String event, String loop)
+  void a_stuck_loop_is_reported_until_it_makes_progress(String event, String loop)
       throws InterruptedException {
-    CountDownLatch moves = new CountDownLatch(1);
+    CountDownLatch release = new CountDownLatch(1);
     try (World world = World.create()) {
       world.node("node");
       Engine engine =
@@ -37,12 +37,12 @@ class StuckLoopTest {
               new EngineConfig(50, Duration.ZERO, 3, Duration.ofMillis(300)),
               each -> {
                 if (each.getClass().getSimpleName().equals(event)) {
-                  Latches.await(moves);
+                  Latches.await(release);
                 }
               });
 
       world.create(World.task("t", HTTP));
-      // Either of a claimer's two loops may have been first.
+      // Either of the claimer's two loops may be the stuck one.
       await()
           .until(
               () ->
@@ -50,7 +50,7 @@ class StuckLoopTest {
                       .stuck()
                       .filter(why -> why.matches("loop " + loop + "(-b)? is stuck"))
                       .isPresent());
-      moves.countDown();
+      release.countDown();
 
       await().until(() -> engine.stuck().isEmpty());
       engine.stop();

@@ -10,7 +10,7 @@ class SweeperTest {
 
   @ParameterizedTest
   @CsvSource({"PT0S, PT1S", "PT0.02S, PT1S", "PT0.1S, PT5S", "PT0.4S, PT20S", "PT5S, PT20S"})
-  void a_long_sweep_has_a_long_rest_but_not_without_end(Duration sweep, Duration rest) {
+  void the_rest_after_a_sweep_grows_with_its_duration_up_to_a_limit(Duration sweep, Duration rest) {
     assertThat(Sweeper.restAfter(sweep)).isEqualTo(rest);
   }
 }

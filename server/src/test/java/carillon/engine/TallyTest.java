@@ -74,7 +74,7 @@ class TallyTest {
   }
 
   @Test
-  void every_start_and_every_end_of_a_push_is_counted_for_its_type_tenant_and_installation() {
+  void starts_and_ends_of_pushed_tasks_are_counted_by_type_tenant_and_installation() {
     for (int i = 0; i < 6; i++) {
       world.discard();
     }
@@ -85,9 +85,9 @@ class TallyTest {
     finish(claimed.get(1), new Outcome.Completed(null, null));
     finish(claimed.get(2), new Outcome.Dead(FAILURE, false));
     finish(claimed.get(3), new Outcome.RetryAt(world.clock.instant().plusSeconds(60), FAILURE));
-    finish(claimed.get(4), new Outcome.Released(FAILURE)); // neither used up nor ended
+    finish(claimed.get(4), new Outcome.Released(FAILURE)); // neither an end nor a counted attempt
     world.cancel(claimed.get(5).id()); // only requested so far
-    finish(claimed.get(0), new Outcome.Completed(null, null)); // its lease is over
+    finish(claimed.get(0), new Outcome.Completed(null, null)); // its claim has ended
     tally.flushOnce();
 
     String counts = "6 2 1 1 0 0 6";
@@ -181,7 +181,7 @@ class TallyTest {
   }
 
   @Test
-  void nothing_is_lost_or_doubled_while_many_count_and_flushes_fail() throws Exception {
+  void concurrent_counts_are_neither_lost_nor_doubled_when_flushes_fail() throws Exception {
     int threads = 4;
     int rounds = 500;
     world.discard();
@@ -208,9 +208,9 @@ class TallyTest {
               })
           .isInstanceOf(StoreException.class);
       world.sql("ALTER TABLE carillon.elsewhere RENAME TO activity");
-      for (Future<?> one : counting) {
+      for (Future<?> each : counting) {
         tally.flushOnce();
-        one.get();
+        each.get();
       }
     }
     tally.close();
@@ -221,7 +221,7 @@ class TallyTest {
   }
 
   @Test
-  void a_flush_is_one_statement_and_none_if_nothing_happened() {
+  void a_flush_is_one_statement_or_none_if_nothing_happened() {
     world.countStatements();
     for (int i = 0; i < 5; i++) {
       world.create(World.task("t" + i, new Target.Discard()));

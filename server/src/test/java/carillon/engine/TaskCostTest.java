@@ -70,14 +70,16 @@ class TaskCostTest {
 
   @Test
   void a_task_that_succeeds_is_inserted_once_and_updated_twice() {
-    live(new Target.Discard(), 1);
+    runToEnd(new Target.Discard(), 1);
 
     assertThat(writes("task")).isEqualTo(TASKS + " inserted, " + 2 * TASKS + " updated");
     assertThat(writes("attempt")).isEqualTo("0 inserted, 0 updated");
     assertThat(writes("transition")).isEqualTo("0 inserted, 0 updated");
-    assertThat(hotUpdates()).as("updates that touch no index: the finish").isGreaterThan(0.9);
-    assertThat(statements()).as("statements a task").isLessThan(0.005);
-    assertThat(walBytes()).as("bytes of log a task").isLessThan(1_200);
+    assertThat(hotUpdates())
+        .as("updates per task that touch no index: the finish")
+        .isGreaterThan(0.9);
+    assertThat(statements()).as("statements per task").isLessThan(0.005);
+    assertThat(walBytes()).as("bytes of WAL per task").isLessThan(1_200);
   }
 
   @Test
@@ -91,9 +93,11 @@ class TaskCostTest {
         statement.execute("SELECT count(*) FROM carillon.task");
       }
 
-      live(new Target.Discard(), 1);
+      runToEnd(new Target.Discard(), 1);
 
-      assertThat(hotUpdates()).as("updates that touch no index: the finish").isGreaterThan(0.9);
+      assertThat(hotUpdates())
+          .as("updates per task that touch no index: the finish")
+          .isGreaterThan(0.9);
     }
   }
 
@@ -106,17 +110,17 @@ class TaskCostTest {
 
   @Test
   void a_failed_attempt_and_its_transitions_are_recorded() {
-    live(HTTP, 2);
+    runToEnd(HTTP, 2);
 
     assertThat(writes("task")).isEqualTo(TASKS + " inserted, " + 4 * TASKS + " updated");
     assertThat(writes("attempt")).isEqualTo(TASKS + " inserted, 0 updated");
     assertThat(writes("transition")).isEqualTo(2 * TASKS + " inserted, 0 updated");
-    assertThat(statements()).as("statements a task").isLessThan(0.01);
-    assertThat(walBytes()).as("bytes of log a task").isLessThan(3_300);
+    assertThat(statements()).as("statements per task").isLessThan(0.01);
+    assertThat(walBytes()).as("bytes of WAL per task").isLessThan(3_300);
   }
 
-  /** Creates the tasks in batches and runs the loops until each has ended. */
-  private void live(Target target, int attempts) {
+  /** Creates the tasks in batches and runs the loops until all have ended. */
+  private void runToEnd(Target target, int attempts) {
     NewTask task = TestTask.of("t").payload(PAYLOAD).build();
     var settings =
         new Types.Settings(
@@ -147,7 +151,7 @@ class TaskCostTest {
     }
     assertThat(world.value("SELECT min(attempt) || '-' || max(attempt) FROM carillon.task"))
         .isEqualTo(attempts + "-" + attempts);
-    world.db.close(); // a backend reports its counts at the latest when it ends
+    world.db.close(); // a backend reports its statistics when it exits, if not earlier
     await().until(() -> backends().equals("0"));
   }
 
@@ -193,7 +197,7 @@ class TaskCostTest {
     return perTask("sum(calls)" + OF_THIS_DATABASE);
   }
 
-  /** Without the images of whole pages that follow a checkpoint, whenever one may come. */
+  /** Excludes full-page images, whose number depends on when checkpoints happen. */
   private double walBytes() {
     return perTask("sum(wal_bytes) - 8192 * sum(wal_fpi)" + OF_THIS_DATABASE);
   }

@@ -127,7 +127,7 @@ class AuditDetailTest {
 
   @Test
   void a_key_entry_has_role_types_and_expiry_without_the_key() {
-    TestApi.Reply made =
+    TestApi.Reply created =
         api.post("/v1/keys")
             .json(
                 "{\"name\":\"n\",\"role\":\"worker\",\"types\":[\"a\",\"b\"],"
@@ -135,12 +135,12 @@ class AuditDetailTest {
             .send()
             .expect(201);
 
-    assertThat(newest("key.create", made.text("id")).toString())
+    assertThat(newest("key.create", created.text("id")).toString())
         .isEqualTo(
             "{\"new\":{\"name\":\"n\",\"role\":\"worker\",\"types\":[\"a\",\"b\"],"
                 + "\"expiresAt\":\"2100-01-01T00:00:00.000Z\"}}");
-    api.delete("/v1/keys/" + made.text("id")).send().expect(204);
-    assertThat(newest("key.revoke", made.text("id")).get("old").get("role").asString())
+    api.delete("/v1/keys/" + created.text("id")).send().expect(204);
+    assertThat(newest("key.revoke", created.text("id")).get("old").get("role").asString())
         .isEqualTo("worker");
   }
 

@@ -99,7 +99,7 @@ class ClusterApiTest {
   }
 
   @Test
-  void members_come_first_and_the_lag_is_their_largest() {
+  void current_nodes_come_first_and_the_lag_is_the_largest_of_theirs() {
     node("gone", "-1 s", "ending = 'LEFT', lag_ms = 9000");
     node("cut", "-1 s", "ending = 'CUT_OFF'");
     node("silent", "-1 s", "lag_ms = 8000, suspects_waiting = 9");
@@ -136,7 +136,7 @@ class ClusterApiTest {
   }
 
   @Test
-  void shards_have_the_number_of_unassigned_ones_and_the_last_move() {
+  void shards_show_how_many_are_unassigned_and_when_one_last_moved() {
     api.world.node("a");
     api.world.sql(
         "UPDATE carillon.shard SET node = 'a', moved_at = '2027-01-01T00:00:00Z' WHERE id < 60");

@@ -43,13 +43,13 @@ class MeTest {
 
   @Test
   void a_key_sees_its_name_types_and_permissions() {
-    TestApi.Reply made =
+    TestApi.Reply created =
         api.post("/v1/keys")
             .json("{\"name\":\"<b>w</b>\",\"role\":\"worker\",\"types\":[\"a\",\"b\"]}")
             .send()
             .expect(201);
 
-    String me = api.request("GET", "/v1/me").as(made.text("key")).send().expect(200).body();
+    String me = api.request("GET", "/v1/me").as(created.text("key")).send().expect(200).body();
 
     assertThat(me)
         .isEqualTo(
@@ -57,11 +57,11 @@ class MeTest {
             {"tenant":"default","role":"worker","key":"%s","name":"<b>w</b>","types":["a","b"],\
             "permissions":["TASKS_READ","TYPES_READ","SCHEDULES_READ","WORK"],"version":"test"}\
             """
-                .formatted(made.text("id")));
+                .formatted(created.text("id")));
   }
 
   @Test
-  void storage_is_read_by_day_at_most_every_ten_seconds() {
+  void storage_is_listed_by_day_and_read_at_most_every_ten_seconds() {
     String day = LocalDate.now(ZoneOffset.UTC).plusDays(3).toString();
     api.task("{\"type\":\"x\",\"dueAt\":\"" + day + "T05:06:07Z\"}");
 

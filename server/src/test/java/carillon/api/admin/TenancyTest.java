@@ -22,7 +22,7 @@ import tools.jackson.databind.JsonNode;
 /** Isolation of tenants, and the permissions of roles. */
 class TenancyTest {
 
-  private static final String NOBODY = "0192f0c1-7d2a-7b3c-8d4e-5f6071829304";
+  private static final String UNKNOWN_ID = "0192f0c1-7d2a-7b3c-8d4e-5f6071829304";
 
   private static TestApi api;
 
@@ -57,9 +57,9 @@ class TenancyTest {
             new String[] {"POST", "/v1/tasks/" + task + "/redrive", "{}"});
 
     for (String[] call : calls) {
-      String theirs = send(b, call[0], call[1], call[2]);
-      String nobodys = send(b, call[0], call[1].replace(task, NOBODY), call[2]);
-      assertThat(theirs).as(call[0] + call[1]).isEqualTo(nobodys).startsWith("404");
+      String ofAnother = send(b, call[0], call[1], call[2]);
+      String ofNobody = send(b, call[0], call[1].replace(task, UNKNOWN_ID), call[2]);
+      assertThat(ofAnother).as(call[0] + call[1]).isEqualTo(ofNobody).startsWith("404");
     }
     assertThat(send(b, "GET", "/v1/types/private", ""))
         .isEqualTo(send(b, "GET", "/v1/types/nothing", ""))
@@ -135,9 +135,8 @@ class TenancyTest {
         .contains("default");
   }
 
-  /** The calls that each role may make; all others are 403. */
   @Test
-  void every_role_is_denied_what_its_row_does_not_grant() {
+  void a_role_gets_403_for_every_call_without_its_permission() {
     Map<String, Permission> calls =
         new HashMap<>(
             Map.of(
@@ -167,32 +166,33 @@ class TenancyTest {
     calls.put("POST /v1/schedules/n/trigger", Permission.SCHEDULES_CONFIGURE);
     calls.put("POST /v1/schedules/n/backfill", Permission.SCHEDULES_CONFIGURE);
     calls.put("GET /v1/schedules/n/backfills", Permission.SCHEDULES_READ);
-    calls.put("GET /v1/schedules/n/backfills/" + NOBODY, Permission.SCHEDULES_READ);
-    calls.put("POST /v1/schedules/n/backfills/" + NOBODY + "/stop", Permission.SCHEDULES_CONFIGURE);
+    calls.put("GET /v1/schedules/n/backfills/" + UNKNOWN_ID, Permission.SCHEDULES_READ);
+    calls.put(
+        "POST /v1/schedules/n/backfills/" + UNKNOWN_ID + "/stop", Permission.SCHEDULES_CONFIGURE);
     calls.put("GET /v1/dead-letters", Permission.TASKS_READ);
     calls.put("GET /v1/dead-letters/groups", Permission.TASKS_READ);
     calls.put("POST /v1/dead-letters/purge", Permission.TASKS_OPERATE);
     calls.put("POST /v1/dead-letters/restore", Permission.ARCHIVES);
     calls.put("GET /v1/redrives", Permission.TASKS_READ);
-    calls.put("GET /v1/redrives/" + NOBODY, Permission.TASKS_READ);
-    calls.put("POST /v1/redrives/" + NOBODY + "/stop", Permission.TASKS_OPERATE);
-    calls.put("POST /v1/redrives/" + NOBODY + "/undo", Permission.TASKS_OPERATE);
+    calls.put("GET /v1/redrives/" + UNKNOWN_ID, Permission.TASKS_READ);
+    calls.put("POST /v1/redrives/" + UNKNOWN_ID + "/stop", Permission.TASKS_OPERATE);
+    calls.put("POST /v1/redrives/" + UNKNOWN_ID + "/undo", Permission.TASKS_OPERATE);
     for (Role role : Role.values()) {
       String key = api.key("roles", role.label());
       calls.forEach(
           (call, permission) -> {
             String[] parts = call.split(" ", -1);
-            String answer =
+            String response =
                 send(key, parts[0], parts[1], parts[0].matches("GET|DELETE") ? "" : "{}");
-            assertThat(answer.startsWith("403"))
-                .as(role + " " + call + " " + answer)
+            assertThat(response.startsWith("403"))
+                .as(role + " " + call + " " + response)
                 .isEqualTo(!role.may(permission));
           });
     }
   }
 
   @Test
-  void a_key_limited_to_types_has_no_access_to_others() {
+  void a_key_limited_to_types_has_no_access_to_other_types() {
     String producer = api.key("g-corp", "producer", "mine");
     String worker = api.key("g-corp", "worker", "mine", "mine2");
     String owner = api.key("g-corp", "owner");
@@ -205,7 +205,7 @@ class TenancyTest {
             .text("id");
 
     assertThat(send(producer, "POST", "/v1/tasks", "{\"type\":\"mine\"}")).startsWith("202");
-    for (String answer :
+    for (String response :
         List.of(
             send(producer, "POST", "/v1/tasks", "{\"type\":\"theirs\"}"),
             send(
@@ -222,7 +222,7 @@ class TenancyTest {
             send(worker, "GET", "/v1/dead-letters/groups", ""),
             send(producer, "GET", "/v1/redrives", ""),
             send(worker, "POST", "/v1/work/claim", "{\"types\":[\"mine\",\"theirs\"]}"))) {
-      assertThat(answer).startsWith("403").contains("missing_scope");
+      assertThat(response).startsWith("403").contains("missing_scope");
     }
     assertThat(send(producer, "GET", "/v1/tasks", "")).startsWith("200").doesNotContain(other);
     assertThat(send(producer, "GET", "/v1/tasks/" + other, "")).startsWith("404");
@@ -247,27 +247,27 @@ class TenancyTest {
 
     assertThat(send(owner, "POST", "/v1/keys", "{\"name\":\"x\",\"role\":\"admin\"}"))
         .contains("role_too_strong");
-    TestApi.Reply made =
+    TestApi.Reply created =
         api.request("POST", "/v1/keys")
             .as(owner)
             .json("{\"name\":\"x\",\"role\":\"viewer\"}")
             .send()
             .expect(201);
-    String key = made.text("key");
+    String key = created.text("key");
     assertThat(send(key, "GET", "/v1/tasks", "")).startsWith("200");
     assertThat(send(owner, "GET", "/v1/keys", ""))
-        .contains(made.text("id"))
+        .contains(created.text("id"))
         .doesNotContain(key.substring(22));
     assertThat(api.world.value("SELECT string_agg(api_key::text, '') FROM carillon.api_key"))
         .doesNotContain(key.substring(22));
 
-    assertThat(send(owner, "DELETE", "/v1/keys/" + made.text("id"), "")).startsWith("204");
+    assertThat(send(owner, "DELETE", "/v1/keys/" + created.text("id"), "")).startsWith("204");
 
     Awaitility.await()
         .atMost(Duration.ofSeconds(5))
         .untilAsserted(() -> assertThat(send(key, "GET", "/v1/tasks", "")).startsWith("401"));
     String other = api.key("i-corp", "owner");
-    assertThat(send(other, "DELETE", "/v1/keys/" + made.text("id"), "")).startsWith("404");
+    assertThat(send(other, "DELETE", "/v1/keys/" + created.text("id"), "")).startsWith("404");
   }
 
   @Test
@@ -276,6 +276,6 @@ class TenancyTest {
     for (String path : Set.of("/v1/tasks?token=s3cr3t-marker", "/v1/types/s3cr3t%00marker")) {
       seen.add(send("carillon_s3cr3t-marker", "GET", path, ""));
     }
-    assertThat(seen).noneMatch(answer -> answer.contains("s3cr3t"));
+    assertThat(seen).noneMatch(response -> response.contains("s3cr3t"));
   }
 }

@@ -33,7 +33,7 @@ class TenantLimitsTest {
   }
 
   @AfterEach
-  void asInstalled() {
+  void restoreDefaults() {
     api.world.sql("UPDATE carillon.tenant_limits SET types = 1000, lanes = 10000, keys = 1000");
   }
 
@@ -65,7 +65,7 @@ class TenantLimitsTest {
     return api.request(method, path).as(key).json(body).send();
   }
 
-  private static void isRefused(TestApi.Reply reply, String pointer, String message) {
+  private static void assertRejected(TestApi.Reply reply, String pointer, String message) {
     reply.expect(ErrorCode.LIMIT_REACHED);
     assertThat(reply.text("detail")).contains(message);
     JsonNode errors = reply.json().get("errors");
@@ -77,20 +77,20 @@ class TenantLimitsTest {
   }
 
   @Test
-  void a_batch_of_12000_new_types_is_refused_and_leaves_none_of_them() {
+  void a_rejected_batch_of_12000_new_types_creates_none_of_them() {
     String producer = api.key("many", "producer");
 
     for (int i = 0; i < 2; i++) {
       TestApi.Reply reply = send(producer, "POST", "/v1/tasks/batch", batch(12_000));
 
-      isRefused(reply, "/tasks/1000/type", "this tenant can have 1000 types");
+      assertRejected(reply, "/tasks/1000/type", "this tenant can have 1000 types");
     }
     assertThat(count("task_type", "many")).isEqualTo("0");
     assertThat(count("lane", "many")).isEqualTo("0");
     assertThat(count("task", "many")).isEqualTo("0");
     send(producer, "POST", "/v1/tasks/batch", batch(1_000)).expect(202);
     assertThat(count("task_type", "many")).isEqualTo("1000");
-    isRefused(send(producer, "POST", "/v1/tasks", "{\"type\":\"one-more\"}"), "/type", "1000");
+    assertRejected(send(producer, "POST", "/v1/tasks", "{\"type\":\"one-more\"}"), "/type", "1000");
     send(producer, "POST", "/v1/tasks", "{\"type\":\"t999\"}").expect(202);
   }
 
@@ -99,7 +99,7 @@ class TenantLimitsTest {
     String owner = owner("few", "{\"maxTypes\":3}");
     send(owner, "POST", "/v1/tasks", "{\"type\":\"t1\"}").expect(202);
 
-    isRefused(send(owner, "POST", "/v1/tasks/batch", batch(5)), "/tasks/3/type", "3 types");
+    assertRejected(send(owner, "POST", "/v1/tasks/batch", batch(5)), "/tasks/3/type", "3 types");
 
     assertThat(count("task_type", "few")).isEqualTo("1");
     send(owner, "POST", "/v1/tasks/batch", batch(3)).expect(202);
@@ -110,9 +110,9 @@ class TenantLimitsTest {
     String owner = owner("ways", "{\"maxTypes\":1}");
     send(owner, "PUT", "/v1/types/a", "{}").expect(201);
 
-    isRefused(send(owner, "PUT", "/v1/types/b", "{}"), "", "1 types");
-    isRefused(send(owner, "POST", "/v1/tasks", "{\"type\":\"b\"}"), "/type", "1 types");
-    isRefused(
+    assertRejected(send(owner, "PUT", "/v1/types/b", "{}"), "", "1 types");
+    assertRejected(send(owner, "POST", "/v1/tasks", "{\"type\":\"b\"}"), "/type", "1 types");
+    assertRejected(
         api.request("POST", "/v1/tasks")
             .as(owner)
             .header("Idempotency-Key", "k")
@@ -120,7 +120,7 @@ class TenantLimitsTest {
             .send(),
         "/type",
         "1 types");
-    isRefused(
+    assertRejected(
         send(owner, "PUT", "/v1/schedules/s", "{\"every\":\"1h\",\"type\":\"b\"}"),
         "/type",
         "1 types");
@@ -130,7 +130,7 @@ class TenantLimitsTest {
 
     send(owner, "PUT", "/v1/types/a", "{\"priority\":3}").expect(200);
     send(owner, "PUT", "/v1/schedules/s", "{\"every\":\"1h\",\"type\":\"a\"}").expect(201);
-    isRefused(
+    assertRejected(
         send(owner, "PUT", "/v1/schedules/s", "{\"every\":\"1h\",\"type\":\"b\"}"),
         "/type",
         "1 types");
@@ -148,14 +148,15 @@ class TenantLimitsTest {
             .text("id");
     send(owner, "POST", "/v1/tasks", "{\"type\":\"a\",\"priority\":1}").expect(202);
 
-    isRefused(
+    assertRejected(
         send(owner, "POST", "/v1/tasks", "{\"type\":\"a\",\"priority\":2}"), "/type", "2 lanes");
-    isRefused(send(owner, "PATCH", "/v1/tasks/" + id, "{\"priority\":2}"), "/priority", "2 lanes");
-    isRefused(
+    assertRejected(
+        send(owner, "PATCH", "/v1/tasks/" + id, "{\"priority\":2}"), "/priority", "2 lanes");
+    assertRejected(
         send(owner, "PATCH", "/v1/tasks/" + id, "{\"target\":{\"discard\":{}}}"),
         "/target",
         "2 lanes");
-    isRefused(send(owner, "POST", "/v1/tasks", "{\"type\":\"b\"}"), "/type", "2 lanes");
+    assertRejected(send(owner, "POST", "/v1/tasks", "{\"type\":\"b\"}"), "/type", "2 lanes");
 
     assertThat(count("task_type", "lanes")).as("types of rejected lanes").isEqualTo("1");
     assertThat(send(owner, "PATCH", "/v1/tasks/" + id, "{\"priority\":1}").expect(200).text("id"))
@@ -198,7 +199,7 @@ class TenantLimitsTest {
     send(owner, "PUT", "/v1/schedules/a", every).expect(201);
     send(owner, "PUT", "/v1/schedules/b", every).expect(201);
 
-    isRefused(
+    assertRejected(
         send(owner, "PUT", "/v1/schedules/c", every.replace("\"a\"", "\"new\"")),
         "",
         "2 schedules");
@@ -209,7 +210,7 @@ class TenantLimitsTest {
 
     String id = send(owner, "POST", "/v1/keys", key).expect(201).text("id");
     send(owner, "POST", "/v1/keys", key).expect(201);
-    isRefused(send(owner, "POST", "/v1/keys", key), "", "3 keys");
+    assertRejected(send(owner, "POST", "/v1/keys", key), "", "3 keys");
     assertThat(count("api_key", "both")).isEqualTo("3");
     api.request("DELETE", "/v1/keys/" + id).as(owner).send().expect(204);
     send(owner, "POST", "/v1/keys", key).expect(201);
@@ -223,7 +224,7 @@ class TenantLimitsTest {
     api.world.sql("UPDATE carillon.tenant_limits SET types = 3, lanes = 3");
 
     send(owner, "POST", "/v1/tasks/batch", batch(5)).expect(202);
-    isRefused(send(owner, "POST", "/v1/tasks/batch", batch(6)), "/tasks/5/type", "3 types");
+    assertRejected(send(owner, "POST", "/v1/tasks/batch", batch(6)), "/tasks/5/type", "3 types");
     JsonNode limits = api.request("GET", "/v1/stats").as(owner).send().expect(200).json();
     assertThat(limits.get("limits").toString())
         .isEqualTo(

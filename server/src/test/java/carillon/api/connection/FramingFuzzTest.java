@@ -32,11 +32,11 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * Random valid and broken requests on one connection. An independent parser (Apache HttpCore) finds
- * the end of each: there are as many responses as it finds requests, each response belongs to its
- * request, and after a broken request there is nothing more.
+ * Sends random valid and broken requests on one connection. An independent parser (Apache HttpCore)
+ * finds where each of them ends. The server must send exactly one response to each request, and
+ * nothing after the response to a broken one.
  *
- * <p>Every request has a unique name, which its response repeats; every body that is rejected
+ * <p>Every request has a unique name, which its response repeats. Every body that is rejected
  * unread is itself a request with another name, which no response may repeat.
  */
 @Tag("slow")
@@ -190,7 +190,7 @@ class FramingFuzzTest {
   /**
    * The expected response.
    *
-   * @param status 0 for a broken request: then 400, 431 or 505 is fine
+   * @param status 0 for a broken request, which may get 400, 431 or 505
    */
   private record Expected(int status, String name, boolean head, boolean closes) {
 
@@ -204,7 +204,7 @@ class FramingFuzzTest {
     }
   }
 
-  /** A connection from the first byte sent to the last one received. */
+  /** All bytes sent and received on one connection. */
   private static final class Exchange {
 
     private final RandomGenerator random;
@@ -213,8 +213,8 @@ class FramingFuzzTest {
     private final List<Expected> expected = new ArrayList<>();
     private final List<String> targets = new ArrayList<>();
     private final List<byte[]> bodies = new ArrayList<>();
-    private boolean isOver;
-    private int trusted; // requests that the independent parser must find unchanged
+    private boolean isClosed;
+    private int parsed; // requests that the independent parser must find unchanged
 
     Exchange(long seed, int number) {
       this.random = new Random(seed * 31 + number);
@@ -253,7 +253,7 @@ class FramingFuzzTest {
       } else if (brokenChunk && kind.reads()) {
         expect(new Expected(0, "", head, true), null, body);
       } else {
-        boolean isRefusedUnread = hasBody && !kind.reads();
+        boolean isRejectedUnread = hasBody && !kind.reads();
         // A body that is not allowed is rejected first, but after the query.
         boolean bodyNotAllowed =
             hasBody && kind.status() == 400 && !kind.reads() && !target.contains("?");
@@ -262,22 +262,22 @@ class FramingFuzzTest {
                 kind.status(hasBody),
                 kind.echoes() && !bodyNotAllowed ? name : "",
                 head,
-                close || http10 || isRefusedUnread),
+                close || http10 || isRejectedUnread),
             brokenChunk ? null : target,
             body);
       }
     }
 
     private void expect(Expected answer, @Nullable String target, String body) {
-      if (isOver) {
+      if (isClosed) {
         return;
       }
       expected.add(answer);
-      isOver = answer.closes();
+      isClosed = answer.closes();
       if (target != null) {
         targets.add(target);
         bodies.add(body.getBytes(StandardCharsets.ISO_8859_1));
-        trusted++;
+        parsed++;
       }
     }
 
@@ -365,17 +365,18 @@ class FramingFuzzTest {
 
     void check() throws IOException, HttpException {
       byte[] all = sent.toByteArray();
-      referee(all);
+      checkWithIndependentParser(all);
       String answers = new String(exchange(all), StandardCharsets.ISO_8859_1);
-      String what = "sent:\n" + shown(all) + "\nanswered:\n" + answers + "\nexpected: " + expected;
-      assertThat(answers).as(what).doesNotContain("s" + id);
+      String description =
+          "sent:\n" + shown(all) + "\nanswered:\n" + answers + "\nexpected: " + expected;
+      assertThat(answers).as(description).doesNotContain("s" + id);
       int at = 0;
       for (Expected each : expected) {
         Answer answer = Answer.parse(answers, at, each.head());
-        assertThat(answer).as(what).matches(each::matches);
+        assertThat(answer).as(description).matches(each::matches);
         at = Objects.requireNonNull(answer).end();
       }
-      assertThat(answers.length()).as(what).isEqualTo(at);
+      assertThat(answers.length()).as(description).isEqualTo(at);
     }
 
     private static String shown(byte[] bytes) {
@@ -383,7 +384,7 @@ class FramingFuzzTest {
       return text.replace("\r", "\\r").replaceAll("( \\\\r\n){4,}", "...");
     }
 
-    /** Sends everything in some pieces and reads until the server closes. */
+    /** Sends everything in several pieces and reads until the server closes. */
     private byte[] exchange(byte[] all) throws IOException {
       try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), api.port())) {
         socket.setTcpNoDelay(true);
@@ -401,11 +402,11 @@ class FramingFuzzTest {
       }
     }
 
-    /** The independent parser finds exactly the intended requests and bodies. */
-    private void referee(byte[] all) throws IOException, HttpException {
+    /** Checks that an independent parser finds exactly the intended requests and bodies. */
+    private void checkWithIndependentParser(byte[] all) throws IOException, HttpException {
       SessionInputBufferImpl buffer = new SessionInputBufferImpl(8192);
       InputStream in = new ByteArrayInputStream(all);
-      for (int i = 0; i < trusted; i++) {
+      for (int i = 0; i < parsed; i++) {
         ClassicHttpRequest request = new DefaultHttpRequestParser().parse(buffer, in);
         assertThat(request.getRequestUri()).as(shown(all)).isEqualTo(originForm(targets.get(i)));
         InputStream body = InputStream.nullInputStream();
@@ -423,7 +424,7 @@ class FramingFuzzTest {
   /**
    * A response, parsed strictly.
    *
-   * @param end where the next one starts
+   * @param end where the next response starts
    */
   private record Answer(int status, String text, boolean closes, int end) {
 

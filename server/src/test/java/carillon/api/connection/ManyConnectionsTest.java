@@ -19,7 +19,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** A server with few connections and short timeouts, and too many slow clients. */
+/** Too many slow clients on a server with few connections and short timeouts. */
 @Tag("slow")
 class ManyConnectionsTest {
 
@@ -68,7 +68,9 @@ class ManyConnectionsTest {
     socket.getOutputStream().write(text.getBytes(StandardCharsets.ISO_8859_1));
   }
 
-  /** The first line of the next response; empty if the connection is closed instead. */
+  /**
+   * Returns the first line of the next response, or an empty string if the connection is closed.
+   */
   private static String status(Socket socket) throws IOException {
     StringBuilder line = new StringBuilder();
     InputStream in = socket.getInputStream();
@@ -82,7 +84,7 @@ class ManyConnectionsTest {
     return new String(socket.getInputStream().readAllBytes(), StandardCharsets.ISO_8859_1);
   }
 
-  private Socket busy(String from) throws IOException {
+  private Socket openStream(String from) throws IOException {
     Socket socket = connect(from);
     write(socket, "GET /v1/events HTTP/1.1\r\nHost: x\r\n" + AUTH + "\r\n");
     assertThat(status(socket)).endsWith("200 OK");
@@ -103,30 +105,30 @@ class ManyConnectionsTest {
       connect();
     }
 
-    Socket asks = connect();
-    write(asks, LIVE);
+    Socket check = connect();
+    write(check, LIVE);
 
-    assertThat(status(asks)).isEqualTo("HTTP/1.1 200 OK");
+    assertThat(status(check)).isEqualTo("HTTP/1.1 200 OK");
   }
 
   @Test
   void only_health_checks_succeed_while_every_connection_is_busy() throws IOException {
     for (int i = 0; i < 16; i++) {
-      busy("127.0.0." + (1 + i / 8));
+      openStream("127.0.0." + (1 + i / 8));
     }
     for (String path : List.of("/health/live", "/health/ready", "/metrics")) {
       for (String from : List.of("127.0.0.1", "127.0.0.3")) {
-        Socket asks = connect(from);
-        write(asks, LIVE.replace("/health/live", path));
-        String answer = readToEnd(asks);
+        Socket check = connect(from);
+        write(check, LIVE.replace("/health/live", path));
+        String answer = readToEnd(check);
         assertThat(answer).startsWith("HTTP/1.1 200").contains("Connection: close");
       }
     }
 
-    Socket creates = connect();
-    write(creates, UPLOAD + "Content-Length: 2\r\n\r\n{}");
+    Socket create = connect();
+    write(create, UPLOAD + "Content-Length: 2\r\n\r\n{}");
 
-    assertThat(readToEnd(creates))
+    assertThat(readToEnd(create))
         .startsWith("HTTP/1.1 503")
         .containsOnlyOnce("HTTP/1.1 ")
         .contains("overloaded", "Connection: close", "Retry-After: 1");
@@ -177,7 +179,7 @@ class ManyConnectionsTest {
       }
     }
     assertThat(answer).startsWith("HTTP/1.1 408");
-    // Counted after its input is shut down, so the response may arrive before.
+    // Counted only after its input is shut down, so the response may arrive first.
     Awaitility.await().until(() -> dropped(ClientConnection.Drop.SLOW_BODY) == 1);
 
     Socket flows = connect();
@@ -193,9 +195,9 @@ class ManyConnectionsTest {
 
   @Test
   void a_response_that_is_not_read_closes_the_connection() throws IOException {
-    Socket deaf = connect();
-    deaf.setSoTimeout(10_000);
-    write(deaf, "GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n".repeat(100));
+    Socket nonReader = connect();
+    nonReader.setSoTimeout(10_000);
+    write(nonReader, "GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n".repeat(100));
 
     Awaitility.await().until(() -> dropped(ClientConnection.Drop.SLOW_READER) == 1);
   }

@@ -17,7 +17,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The bytes that the server's parser gets, however they arrive. */
+/** The parser of the server receives the same bytes in whatever pieces they arrive. */
 class RequestFramingTest {
 
   /** Bytes that arrive in pieces. */
@@ -49,7 +49,7 @@ class RequestFramingTest {
     }
   }
 
-  /** All output, if every request gets its response as soon as it is complete. */
+  /** Returns all output if every request gets its response as soon as it is complete. */
   private static String all(String text, int size) {
     RequestFraming framing = new RequestFraming(new Pieces(text, size));
     StringBuilder out = new StringBuilder();
@@ -67,7 +67,7 @@ class RequestFramingTest {
   }
 
   @Test
-  void requests_are_the_same_whatever_pieces_they_arrive_in() {
+  void requests_are_the_same_in_pieces_of_any_size() {
     String text =
         """
         GET /a HTTP/1.1
@@ -190,7 +190,7 @@ class RequestFramingTest {
   }
 
   @Test
-  void reads_name_the_part_that_is_waited_for() {
+  void a_read_names_the_part_that_it_waits_for() {
     Pieces pieces = new Pieces("GET / HTTP/1.1\r\nContent-Length: 9\r\n\r\n.........", 20);
     RequestFraming framing = new RequestFraming(pieces);
 

@@ -22,14 +22,14 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** Timeouts and limits of connections, without a server that reads them. */
+/** Timeouts and limits of connections. No server reads from these. */
 class SlowClientsTest {
 
-  private static final Duration PATIENCE = Duration.ofMillis(300);
+  private static final Duration TIMEOUT = Duration.ofMillis(300);
 
   private final SimpleMeterRegistry metrics = new SimpleMeterRegistry();
   private final SlowClients slowClients =
-      new SlowClients(PATIENCE, new SlowClients.Max(8, 4, 2), metrics);
+      new SlowClients(TIMEOUT, new SlowClients.Max(8, 4, 2), metrics);
   private final List<SocketChannel> clients = new ArrayList<>();
   private ServerSocketChannel server;
 
@@ -104,23 +104,22 @@ class SlowClientsTest {
     await().until(() -> !silent.isOpen());
 
     assertThat(watcher.isOpen()).isTrue();
-    watcher.connection().waits(ClientConnection.Wait.NEXT_REQUEST); // the stream is over
+    watcher.connection().waits(ClientConnection.Wait.NEXT_REQUEST); // the stream has ended
     await().until(() -> !watcher.isOpen());
     await().until(() -> dropped(ClientConnection.Drop.IDLE) == 2);
   }
 
   @Test
-  void a_request_that_has_arrived_is_not_idle_though_no_thread_had_time_to_read_it()
-      throws IOException {
-    Accepted starved = accept();
+  void a_connection_with_unread_bytes_of_a_request_is_not_idle() throws IOException {
+    Accepted unread = accept();
     clients.getLast().write(ByteBuffer.wrap("GET / HTTP/1.1\r\n".getBytes(US_ASCII)));
     Accepted silent = accept();
 
     await().until(() -> !silent.isOpen());
 
-    assertThat(starved.isOpen()).isTrue();
-    starved.channel().read(ByteBuffer.allocate(100));
-    await().until(() -> !starved.isOpen()); // read, and nothing followed
+    assertThat(unread.isOpen()).isTrue();
+    unread.channel().read(ByteBuffer.allocate(100));
+    await().until(() -> !unread.isOpen()); // its bytes are read, and nothing follows
   }
 
   @Test
@@ -173,7 +172,7 @@ class SlowClientsTest {
     SocketAddress address = gone.getRemoteAddress();
     ClientConnection dead = slowClients.accept(gone);
     first.setOption(StandardSocketOptions.SO_LINGER, 0);
-    first.close(); // now, so that its port is free
+    first.close(); // frees its port
     assertThat(connect(address).getLocalAddress()).isEqualTo(address);
     SocketChannel channel = server.accept();
     Accepted accepted = new Accepted(channel, slowClients.accept(channel));
@@ -197,23 +196,23 @@ class SlowClientsTest {
 
   @Test
   void a_stalled_body_is_cut_off_but_still_gets_a_response() throws IOException {
-    Accepted uploads = accept();
-    uploads.connection().bodyStarts(100);
-    uploads.connection().waits(ClientConnection.Wait.BODY);
+    Accepted upload = accept();
+    upload.connection().bodyStarts(100);
+    upload.connection().waits(ClientConnection.Wait.BODY);
 
-    assertThat(isCutWhileReading(uploads)).isTrue();
-    uploads.write(10);
+    assertThat(isCutWhileReading(upload)).isTrue();
+    upload.write(10);
     await().until(() -> dropped(ClientConnection.Drop.STALLED_BODY) == 1);
   }
 
   @Test
   void a_body_is_cut_off_at_its_deadline_without_another_byte() throws IOException {
-    Accepted uploads = accept();
-    uploads.connection().bodyStarts(100);
-    uploads.connection().bodyUntil(System.nanoTime());
-    uploads.connection().waits(ClientConnection.Wait.BODY);
+    Accepted upload = accept();
+    upload.connection().bodyStarts(100);
+    upload.connection().bodyUntil(System.nanoTime());
+    upload.connection().waits(ClientConnection.Wait.BODY);
 
-    assertThat(isCutWhileReading(uploads)).isTrue();
+    assertThat(isCutWhileReading(upload)).isTrue();
     await().until(() -> dropped(ClientConnection.Drop.BODY_DEADLINE) == 1);
   }
 
@@ -271,7 +270,7 @@ class SlowClientsTest {
 
     Accepted fifth = accept();
 
-    assertThat(silent.isOpen()).as("idle for longest, and it never sent a request").isFalse();
+    assertThat(silent.isOpen()).as("idle for longest, and without a request so far").isFalse();
     assertThat(List.of(keptAlive, later, answered, elsewhere, fifth)).allMatch(Accepted::isOpen);
     assertThat(fifth.connection().isReserved()).isFalse();
     await().until(() -> dropped(ClientConnection.Drop.MADE_ROOM) == 1);
@@ -308,22 +307,22 @@ class SlowClientsTest {
     Accepted health = accept("127.0.1.7");
     assertThat(health.connection().isReserved()).isTrue();
     assertThat(accept("127.0.1.8").connection().isReserved()).isTrue();
-    assertThat(health.isOpen()).as("to close a reserved connection makes no room").isTrue();
+    assertThat(health.isOpen()).as("closing a reserved connection makes no room").isTrue();
   }
 
   @Test
-  void a_large_body_whose_bytes_no_thread_had_time_to_read_is_not_slow() throws IOException {
-    Accepted starved = accept().busy();
+  void a_large_body_with_unread_bytes_is_not_slow() throws IOException {
+    Accepted unread = accept().busy();
     clients.getLast().write(ByteBuffer.allocate(100));
-    starved.connection().bodyStarts(10 << 20);
-    starved.connection().waits(ClientConnection.Wait.BODY);
+    unread.connection().bodyStarts(10 << 20);
+    unread.connection().waits(ClientConnection.Wait.BODY);
     Accepted slow = accept().busy();
     slow.connection().bodyStarts(10 << 20);
     slow.connection().waits(ClientConnection.Wait.BODY);
 
     await().until(() -> slow.connection().isCut());
 
-    assertThat(starved.connection().isCut()).isFalse();
+    assertThat(unread.connection().isCut()).isFalse();
   }
 
   @Test

@@ -37,8 +37,8 @@ class SlowReadersTest {
     api.close();
   }
 
-  /** Requests all tasks with payloads, which are larger than any send buffer. */
-  private static Socket asks() throws IOException {
+  /** Requests all tasks with their payloads, which are larger than any send buffer. */
+  private static Socket requestAllTasks() throws IOException {
     Socket socket = new Socket();
     socket.setReceiveBufferSize(32 << 10);
     socket.connect(new InetSocketAddress(InetAddress.getLoopbackAddress(), api.port()));
@@ -60,7 +60,7 @@ class SlowReadersTest {
 
   @Test
   void a_client_that_reads_slowly_but_steadily_gets_the_whole_response() throws IOException {
-    try (Socket socket = asks()) {
+    try (Socket socket = requestAllTasks()) {
       InputStream in = socket.getInputStream();
       double droppedBefore = dropped();
       long started = System.nanoTime();
@@ -82,7 +82,7 @@ class SlowReadersTest {
   @Test
   void a_client_that_reads_nothing_is_cut_off() throws IOException {
     double droppedBefore = dropped();
-    try (Socket _ = asks()) {
+    try (Socket _ = requestAllTasks()) {
       await().until(() -> dropped() == droppedBefore + 1);
     }
   }

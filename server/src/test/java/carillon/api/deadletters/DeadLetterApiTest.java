@@ -17,7 +17,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import tools.jackson.databind.JsonNode;
 
-/** Dead letters over HTTP; the test takes the steps of redrives. */
+/** Dead letters over HTTP. The tests run the steps of redrives. */
 class DeadLetterApiTest {
 
   private TestApi api;
@@ -40,7 +40,7 @@ class DeadLetterApiTest {
     return api.post("/v1/dead-letters/redrive").json(body).send();
   }
 
-  /** Takes a step of the redrive, 200 ms after the previous one. */
+  /** Runs a step of the redrive, 200 ms after the previous step. */
   private void step(String id) {
     api.world.store.redrives().step(new Redrives.Open(TenantId.DEFAULT, UUID.fromString(id)));
     api.world.sql("UPDATE carillon.redrive SET stepped_at = stepped_at - interval '200 ms'");
@@ -55,28 +55,28 @@ class DeadLetterApiTest {
   }
 
   @Test
-  void ten_thousand_letters_are_grouped_edited_redriven_stopped_and_undone() {
+  void ten_thousand_dead_letters_are_grouped_edited_redriven_stopped_and_undone() {
     DeadTasks.fill(api.world, 10_000, 20);
 
     JsonNode groups = get("/v1/dead-letters/groups").get("items");
     assertThat(groups).hasSize(20);
     assertThat(groups).allMatch(group -> group.get("letters").asInt() == 500);
-    JsonNode kind = get("/v1/dead-letters/groups?status=506").get("items").get(0);
-    assertThat(kind.get("type").asString()).isEqualTo("t2");
-    assertThat(kind.get("failure").asString()).isEqualTo("status");
-    assertThat(kind.get("error").asString()).contains("called G");
-    String group = kind.get("group").asString();
+    JsonNode of506 = get("/v1/dead-letters/groups?status=506").get("items").get(0);
+    assertThat(of506.get("type").asString()).isEqualTo("t2");
+    assertThat(of506.get("failure").asString()).isEqualTo("status");
+    assertThat(of506.get("error").asString()).contains("called G");
+    String group = of506.get("group").asString();
 
     JsonNode letter = get("/v1/dead-letters?group=" + group + "&limit=1").get("items").get(0);
     assertThat(letter.get("group").asString()).isEqualTo(group);
-    String one = letter.get("id").asString();
-    api.patch("/v1/tasks/" + one)
-        .json("{\"payload\": {\"mended\": true}, \"key\": \"mended\"}")
+    String edited = letter.get("id").asString();
+    api.patch("/v1/tasks/" + edited)
+        .json("{\"payload\": {\"fixed\": true}, \"key\": \"fixed\"}")
         .send()
         .expect(200);
-    assertThat(get("/v1/dead-letters?key=mended&view=full").get("items").get(0).get("payload"))
-        .hasToString("{\"mended\":true}");
-    api.post("/v1/tasks/" + one + "/redrive").send().expect(200);
+    assertThat(get("/v1/dead-letters?key=fixed&view=full").get("items").get(0).get("payload"))
+        .hasToString("{\"fixed\":true}");
+    api.post("/v1/tasks/" + edited + "/redrive").send().expect(200);
 
     String filter = "\"group\": \"" + group + "\"";
     JsonNode dry = redrive("{" + filter + ", \"dryRun\": true}").expect(200).json();
@@ -95,7 +95,7 @@ class DeadLetterApiTest {
       assertThat(redrive.get("waiting").asInt()).isEqualTo(40 * steps);
     }
     api.world.node("node");
-    assertThat(api.world.claim("node", 30)).hasSize(30); // one is the edited one
+    assertThat(api.world.claim("node", 30)).hasSize(30); // including the edited task
 
     assertThat(api.post("/v1/redrives/" + id + "/stop").send().expect(200).text("status"))
         .isEqualTo("STOPPED");
@@ -119,16 +119,16 @@ class DeadLetterApiTest {
             "redrive.undo admin",
             "redrive.stop admin",
             "redrive.start admin");
-    assertThat(audit(one)).containsExactly("task.redrive admin", "task.edit admin");
+    assertThat(audit(edited)).containsExactly("task.redrive admin", "task.edit admin");
     assertThat(get("/v1/redrives/" + id).get("groupError").asString()).contains("called G");
     assertThat(get("/v1/redrives").get("items").get(0).get("groupError").asString())
         .contains("called G");
     assertThat(get("/v1/audit?action=redrive.start").get("items").get(0).get("detail").toString())
         .contains("\"matched\":499", "\"rate\":200", group);
-    String back =
+    String undoneTask =
         api.world.value(
             "SELECT task FROM carillon.transition WHERE to_state = 'DEAD' ORDER BY task LIMIT 1");
-    assertThat(get("/v1/tasks/" + back).get("transitions"))
+    assertThat(get("/v1/tasks/" + undoneTask).get("transitions"))
         .extracting(
             each ->
                 each.get("from").asString("")
@@ -171,18 +171,19 @@ class DeadLetterApiTest {
   }
 
   @Test
-  void a_purge_reports_its_dry_run_and_its_result() {
+  void a_purge_reports_the_matched_and_purged_dead_letters() {
     DeadTasks.fill(api.world, 300, 3);
-    String which = "\"status\": 502";
+    String filter = "\"status\": 502";
 
     assertThat(
             api.post("/v1/dead-letters/purge")
-                .json("{" + which + ", \"dryRun\": true}")
+                .json("{" + filter + ", \"dryRun\": true}")
                 .send()
                 .expect(200)
                 .body())
         .isEqualTo("{\"matched\":100,\"purged\":0,\"dryRun\":true}");
-    assertThat(api.post("/v1/dead-letters/purge").json("{" + which + "}").send().expect(200).body())
+    assertThat(
+            api.post("/v1/dead-letters/purge").json("{" + filter + "}").send().expect(200).body())
         .isEqualTo("{\"matched\":100,\"purged\":100}");
     assertThat(
             api.post("/v1/dead-letters/purge")
@@ -200,14 +201,14 @@ class DeadLetterApiTest {
   void an_empty_filter_is_an_error_and_purges_nothing() {
     DeadTasks.fill(api.world, 8, 1);
 
-    TestApi.Reply refused =
+    TestApi.Reply rejected =
         api.post("/v1/dead-letters/purge")
             .json(
                 "{\"type\": \"t0\", \"ids\": [], \"error\": \"\", \"key\": \"\", \"metadata\": {}}")
             .send()
             .expect(ErrorCode.INVALID_VALUE);
 
-    assertThat(refused.json().get("errors"))
+    assertThat(rejected.json().get("errors"))
         .extracting(error -> error.get("pointer").asString())
         .containsExactlyInAnyOrder("/ids", "/error", "/key", "/metadata");
     assertThat(api.world.value("SELECT count(*) FROM carillon.dead_letter")).isEqualTo("8");
@@ -246,10 +247,10 @@ class DeadLetterApiTest {
       redrive(slowly).expect(202);
     }
 
-    TestApi.Reply refused = redrive(slowly).expect(ErrorCode.TOO_MANY_REDRIVES);
+    TestApi.Reply rejected = redrive(slowly).expect(ErrorCode.TOO_MANY_REDRIVES);
 
-    assertThat(refused.status()).isEqualTo(409);
-    assertThat(refused.text("detail")).contains("20 redrives are running");
+    assertThat(rejected.status()).isEqualTo(409);
+    assertThat(rejected.text("detail")).contains("20 redrives are running");
     assertThat(get("/v1/redrives?limit=100").get("items")).hasSize(Redrives.MAX_OPEN);
     redrive("{\"type\": \"t0\", \"rate\": 1, \"dryRun\": true}").expect(200);
     redrive("{\"key\": \"key 1\"}").expect(200);

@@ -55,7 +55,7 @@ class RestoreTest {
   }
 
   /** A task with every field set, dead after two attempts. */
-  private String dead(String payload) {
+  private String createDead(String payload) {
     String id =
         api.task(
             """
@@ -133,7 +133,7 @@ class RestoreTest {
         "\"text\""
       })
   void a_task_is_restored_byte_for_byte_after_its_partition_was_dropped(String payload) {
-    String id = dead(payload);
+    String id = createDead(payload);
     api.world.sql(
         "UPDATE carillon.task SET crashes = 2, request = '{\"method\": \"POST\"}', schedule ="
             + " 'nightly', fire_at = '2027-03-28T01:00:00.123456Z', on_complete = '{\"http\":"
@@ -171,7 +171,7 @@ class RestoreTest {
 
   @Test
   void a_restored_task_is_a_dead_letter_with_a_fresh_time_to_live() {
-    String id = dead("{}");
+    String id = createDead("{}");
 
     restore(archive()).expect(200);
 
@@ -185,35 +185,34 @@ class RestoreTest {
     assertThat(show(id).get("attempts")).hasSize(3);
   }
 
-  /** The line with the id of a task that was due this many days ago. */
+  /** Replaces the id in a line with that of a task that was due this many days ago. */
   private static String daysBefore(String line, String id, int days) {
     TaskId then = TaskId.at(Instant.now().minus(Duration.ofDays(days)), new Random(days));
     return line.replace(id, then.toString());
   }
 
   @Test
-  void an_archive_of_too_many_days_is_refused_before_anything_is_created() {
-    String id = dead("{}");
+  void an_archive_of_too_many_days_is_rejected_before_anything_is_created() {
+    String id = createDead("{}");
     String line = archive().getFirst();
-    api.world.sql(
-        "UPDATE carillon.partition SET restored = false"); // other tests restore days as well
+    api.world.sql("UPDATE carillon.partition SET restored = false"); // other tests restore days too
     int partitions = count("partition");
-    List<String> ofMany =
+    List<String> manyDays =
         IntStream.rangeClosed(1, 101).mapToObj(n -> daysBefore(line, id, n)).toList();
 
-    TestApi.Reply refused = restore(ofMany).expect(422);
+    TestApi.Reply rejected = restore(manyDays).expect(422);
 
-    assertThat(refused.json().get("code").asString()).isEqualTo("too_many");
-    assertThat(refused.json().get("detail").asString())
+    assertThat(rejected.json().get("code").asString()).isEqualTo("too_many");
+    assertThat(rejected.json().get("detail").asString())
         .contains("101 days", "100 such days", "fewer days at a time");
     assertThat(count("partition")).isEqualTo(partitions);
     assertThat(count("task")).isZero();
 
-    restore(ofMany.subList(0, 3)).expect(200);
+    restore(manyDays.subList(0, 3)).expect(200);
     assertThat(count("partition")).isEqualTo(partitions + 3);
-    restore(ofMany.subList(3, 101)).expect(422); // 98 more than the 3 that exist
+    restore(manyDays.subList(3, 101)).expect(422); // 98 more than the 3 that exist
     assertThat(count("partition")).isEqualTo(partitions + 3);
-    restore(ofMany.subList(1, 4)).expect(200);
+    restore(manyDays.subList(1, 4)).expect(200);
     assertThat(count("task")).isEqualTo(4);
   }
 
@@ -223,7 +222,7 @@ class RestoreTest {
 
   @Test
   void repeated_lines_restore_each_task_once() {
-    dead("{}");
+    createDead("{}");
     String line = archive().getFirst();
 
     assertThat(restore(List.of(line, line, "", "  ")).expect(200).body())
@@ -240,7 +239,7 @@ class RestoreTest {
 
   @Test
   void a_deleted_type_is_created_again() {
-    String id = dead("{}");
+    String id = createDead("{}");
     List<String> lines = archive();
     api.delete("/v1/types/t").send().expect(204);
 
@@ -252,7 +251,7 @@ class RestoreTest {
 
   @Test
   void a_repeated_restore_gets_the_first_response_whatever_changed_since() {
-    dead("{}");
+    createDead("{}");
     String lines = String.join("\n", archive());
     String tenant = "{\"maxTypes\": %d}";
     String first =
@@ -281,7 +280,7 @@ class RestoreTest {
 
   @Test
   void only_an_admin_can_restore_and_only_lines_of_the_named_tenant() {
-    dead("{}");
+    createDead("{}");
     List<String> lines = archive();
     String body = String.join("\n", lines);
     for (String role : List.of("owner", "operator", "producer", "worker", "viewer")) {
@@ -383,12 +382,12 @@ class RestoreTest {
 
   @ParameterizedTest
   @MethodSource("badLines")
-  void an_invalid_line_refuses_the_whole_request(String pointer, String value, ErrorCode expected) {
+  void an_invalid_line_rejects_the_whole_request(String pointer, String value, ErrorCode expected) {
     String good = line("00000000-0001");
     ObjectNode invalid = (ObjectNode) Json.MAPPER.readTree(line("00000000-0002"));
-    int cut = pointer.lastIndexOf('/');
-    ObjectNode parent = (ObjectNode) invalid.at(pointer.substring(0, cut));
-    parent.putRawValue(pointer.substring(cut + 1), new RawValue(value));
+    int slash = pointer.lastIndexOf('/');
+    ObjectNode parent = (ObjectNode) invalid.at(pointer.substring(0, slash));
+    parent.putRawValue(pointer.substring(slash + 1), new RawValue(value));
 
     TestApi.Reply reply = restore(List.of(good, Json.MAPPER.writeValueAsString(invalid)));
 
@@ -401,7 +400,7 @@ class RestoreTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"{", "[]", "1", "{} {}", "{\"format\": 1, \"format\": 1}"})
-  void a_line_that_is_not_an_object_is_refused_with_its_number(String line) {
+  void a_line_that_is_not_an_object_is_rejected_with_its_number(String line) {
     TestApi.Reply reply = restore(List.of(line("00000000-0001"), line));
 
     assertThat(reply.status()).isEqualTo(400);
@@ -422,7 +421,7 @@ class RestoreTest {
   }
 
   @Test
-  void a_missing_or_too_large_body_is_refused() {
+  void a_missing_or_too_large_body_is_rejected() {
     api.post(RESTORE).send().expect(ErrorCode.BODY_REQUIRED);
     restoring("\n\n").send().expect(ErrorCode.BODY_REQUIRED);
     api.post(RESTORE).json("{}").send().expect(ErrorCode.UNSUPPORTED_MEDIA_TYPE);
@@ -434,7 +433,7 @@ class RestoreTest {
     assertThat(api.world.value("SELECT count(*) FROM carillon.task")).isEqualTo("0");
   }
 
-  /** A valid line. */
+  /** Returns a valid line. */
   private static String line(String end) {
     String hex = "%012x".formatted(Instant.parse("2026-03-01T10:00:00Z").toEpochMilli());
     String id = hex.substring(0, 8) + "-" + hex.substring(8) + "-7000-8000-" + end.replace("-", "");

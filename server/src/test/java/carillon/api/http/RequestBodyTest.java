@@ -22,12 +22,12 @@ class RequestBodyTest {
   private static final byte[] LINE =
       "{\"type\": \"t\", \"payload\": {\"a\": 1}}\n".getBytes(StandardCharsets.US_ASCII);
 
-  /** An endless body whose lines never have to be waited for, until the test ends. */
+  /** A body that goes on until the test ends and whose bytes are always available. */
   private static final class Endless extends InputStream {
-    private final AtomicBoolean over;
+    private final AtomicBoolean ended;
 
-    Endless(AtomicBoolean over) {
-      this.over = over;
+    Endless(AtomicBoolean ended) {
+      this.ended = ended;
     }
 
     @Override
@@ -37,7 +37,7 @@ class RequestBodyTest {
 
     @Override
     public int read(byte[] buffer, int offset, int length) {
-      if (over.get()) {
+      if (ended.get()) {
         return -1;
       }
       int size = Math.min(length, LINE.length);
@@ -46,11 +46,11 @@ class RequestBodyTest {
     }
   }
 
-  private static void parse(BodyMemory memory, AtomicBoolean over) {
+  private static void parse(BodyMemory memory, AtomicBoolean ended) {
     RequestBody body =
         new RequestBody(
             new RequestBody.Head(true, -1, false, RequestBody.NDJSON, null),
-            _ -> new Endless(over));
+            _ -> new Endless(ended));
     try (BodyMemory.Share share = memory.share(new TenantId(1))) {
       body.chargeTo(share);
       body.lines(
@@ -68,11 +68,11 @@ class RequestBodyTest {
   @Test
   void large_bodies_on_all_cores_do_not_block_other_requests() throws InterruptedException {
     BodyMemory memory = new BodyMemory(1L << 30, new SpillDirectories(null));
-    AtomicBoolean over = new AtomicBoolean();
+    AtomicBoolean ended = new AtomicBoolean();
     List<Thread> parsers = new ArrayList<>();
     try {
       for (int i = 0; i < 4 * Runtime.getRuntime().availableProcessors(); i++) {
-        parsers.add(Thread.ofVirtual().start(() -> parse(memory, over)));
+        parsers.add(Thread.ofVirtual().start(() -> parse(memory, ended)));
       }
       for (int i = 0; i < 20; i++) {
         CountDownLatch ran = new CountDownLatch(1);
@@ -80,7 +80,7 @@ class RequestBodyTest {
         assertThat(ran.await(3, TimeUnit.SECONDS)).as("request " + i).isTrue();
       }
     } finally {
-      over.set(true);
+      ended.set(true);
       for (Thread parser : parsers) {
         parser.join();
       }

@@ -18,11 +18,14 @@ class SharedQueryTest {
   private static final Duration INTERVAL = Duration.ofSeconds(10);
 
   private long nanos;
-  private Duration takes = Duration.ZERO;
+  private Duration queryTime = Duration.ZERO;
   private final List<Set<String>> queries = new ArrayList<>();
   private boolean timesOut;
 
-  /** Each value is the number of queries so far; after a timeout its negative, or -1. */
+  /**
+   * A value is the number of queries so far. After a timeout it is the negative of the last value,
+   * or -1 if there is none.
+   */
   private final SharedQuery<String, Integer> shared =
       new SharedQuery<>(
           this::query,
@@ -33,7 +36,7 @@ class SharedQueryTest {
 
   private Map<String, Integer> query(Set<String> keys) {
     queries.add(keys);
-    nanos += takes.toNanos();
+    nanos += queryTime.toNanos();
     if (timesOut) {
       throw StatementTimeout.failure();
     }
@@ -42,7 +45,7 @@ class SharedQueryTest {
     return all;
   }
 
-  private void pass(Duration time) {
+  private void advance(Duration time) {
     nanos += time.toNanos();
   }
 
@@ -56,16 +59,16 @@ class SharedQueryTest {
 
   @Test
   void a_value_is_shared_until_its_interval_has_passed() {
-    takes = Duration.ofSeconds(1);
+    queryTime = Duration.ofSeconds(1);
     shared.refresh(Set.of("a"));
-    pass(INTERVAL.minusNanos(1));
+    advance(INTERVAL.minusNanos(1));
     shared.refresh(Set.of("a"));
 
     assertThat(last("a")).contains(1);
     assertThat(shared.isFresh(Set.of("a"))).isTrue();
     assertThat(queries).hasSize(1);
 
-    pass(Duration.ofNanos(1));
+    advance(Duration.ofNanos(1));
     assertThat(shared.isFresh(Set.of("a"))).isFalse();
     shared.refresh(Set.of("a"));
     assertThat(last("a")).contains(2);
@@ -74,7 +77,7 @@ class SharedQueryTest {
   @Test
   void only_expired_keys_are_read_again() {
     shared.refresh(Set.of("a"));
-    pass(Duration.ofSeconds(1));
+    advance(Duration.ofSeconds(1));
     shared.refresh(Set.of("a", "b"));
 
     assertThat(last("a")).contains(1);
@@ -83,10 +86,10 @@ class SharedQueryTest {
   }
 
   @Test
-  void a_query_that_timed_out_keeps_the_last_value_and_is_not_tried_again_for_a_minute() {
+  void a_query_that_timed_out_keeps_the_last_value_and_is_not_repeated_for_a_minute() {
     shared.refresh(Set.of("a"));
-    pass(INTERVAL);
-    takes = Duration.ofSeconds(5);
+    advance(INTERVAL);
+    queryTime = Duration.ofSeconds(5);
     timesOut = true;
     shared.refresh(Set.of("a", "b"));
 
@@ -94,12 +97,12 @@ class SharedQueryTest {
     assertThat(last("b")).contains(-1);
     assertThat(readAt("a")).as("the time of the kept value").contains(Instant.EPOCH);
     assertThat(readAt("b")).contains(Instant.EPOCH.plusSeconds(10));
-    pass(Duration.ofSeconds(59));
+    advance(Duration.ofSeconds(59));
     shared.refresh(Set.of("a", "b"));
     assertThat(queries).hasSize(2);
 
     timesOut = false;
-    pass(Duration.ofSeconds(1));
+    advance(Duration.ofSeconds(1));
     shared.refresh(Set.of("a", "b"));
     assertThat(last("a")).contains(3);
     assertThat(last("b")).contains(3);
@@ -108,10 +111,10 @@ class SharedQueryTest {
 
   @Test
   void a_value_has_the_time_before_its_query() {
-    pass(Duration.ofSeconds(3));
-    takes = Duration.ofMillis(500);
+    advance(Duration.ofSeconds(3));
+    queryTime = Duration.ofMillis(500);
     shared.refresh(Set.of("a"));
-    pass(Duration.ofSeconds(1));
+    advance(Duration.ofSeconds(1));
 
     assertThat(readAt("a")).contains(Instant.EPOCH.plusSeconds(3));
   }
@@ -119,10 +122,10 @@ class SharedQueryTest {
   @Test
   void an_expired_value_is_available_for_another_minute() {
     shared.refresh(Set.of("a"));
-    pass(INTERVAL.plus(SharedQuery.RETRY_INTERVAL));
+    advance(INTERVAL.plus(SharedQuery.RETRY_INTERVAL));
     assertThat(last("a")).contains(1);
 
-    pass(Duration.ofNanos(1));
+    advance(Duration.ofNanos(1));
     assertThat(last("a")).isEmpty();
     assertThat(last("never read")).isEmpty();
   }

@@ -58,32 +58,31 @@ class BodyMemoryTest {
   @Test
   void without_a_writable_data_directory_the_temporary_directory_is_used() throws IOException {
     Path temporary = Path.of(System.getProperty("java.io.tmpdir"));
-    Files.createFile(data.resolve("tmp")); // so that it cannot be a directory
-    for (Path given : List.of(data, data.resolve("not-there"))) {
+    Files.createFile(data.resolve("tmp")); // a file where the directory should be
+    for (Path given : List.of(data, data.resolve("missing"))) {
       BodyMemory withoutData = new BodyMemory(32 * MIB, new SpillDirectories(given));
       try (BodyMemory.Share share = withoutData.share(ONE)) {
         spill(share);
 
         assertThat(share.directories()).containsExactly(temporary);
-        assertThat(data.resolve("not-there")).doesNotExist();
+        assertThat(data.resolve("missing")).doesNotExist();
       }
     }
   }
 
   @Test
-  void a_tenant_gets_at_most_a_quarter_and_the_error_says_so() {
+  void a_tenant_gets_at_most_a_quarter_of_the_memory_and_a_clear_error() {
     try (BodyMemory.Share one = memory.share(ONE);
         BodyMemory.Share more = memory.share(ONE);
         BodyMemory.Share other = memory.share(OTHER)) {
       one.reserveMemory(8 * MIB);
 
-      ApiException refused =
-          catchThrowableOfType(ApiException.class, () -> more.reserveMemory(1024));
+      ApiException rejected = catchThrowableOfType(ApiException.class, () -> more.reserveMemory(1024));
 
-      assertThat(refused.code()).isEqualTo(ErrorCode.OVERLOADED);
-      assertThat(refused.detail()).contains("this tenant's requests", "8 MiB");
-      assertThat(refused.headers()).containsEntry("Retry-After", "1");
-      assertThat(refused.closes()).isTrue();
+      assertThat(rejected.code()).isEqualTo(ErrorCode.OVERLOADED);
+      assertThat(rejected.detail()).contains("this tenant's requests", "8 MiB");
+      assertThat(rejected.headers()).containsEntry("Retry-After", "1");
+      assertThat(rejected.closes()).isTrue();
       other.reserveMemory(8 * MIB);
     }
     assertThat(memory.used()).isZero();
@@ -101,10 +100,9 @@ class BodyMemoryTest {
         BodyMemory.Share large = memory.share(OTHER)) {
       small.reserveMemory(4 << 10);
 
-      ApiException refused =
-          catchThrowableOfType(ApiException.class, () -> large.reserveMemory(MIB));
+      ApiException rejected = catchThrowableOfType(ApiException.class, () -> large.reserveMemory(MIB));
 
-      assertThat(refused.detail()).contains("this node");
+      assertThat(rejected.detail()).contains("this node");
     }
     shares.forEach(BodyMemory.Share::close);
     assertThat(memory.used()).isZero();
@@ -184,7 +182,7 @@ class BodyMemoryTest {
   }
 
   @Test
-  void many_small_values_count_with_their_real_size() {
+  void small_values_count_with_their_size_in_memory() {
     byte[] bytes =
         ("{\"a\":[" + "{\"b\":0},".repeat(10_000) + "0]}")
             .getBytes(java.nio.charset.StandardCharsets.UTF_8);

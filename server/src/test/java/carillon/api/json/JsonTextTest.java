@@ -53,7 +53,7 @@ class JsonTextTest {
   }
 
   @Test
-  void an_escaped_backslash_before_u0000_is_no_nul() {
+  void an_escaped_backslash_before_u0000_is_not_a_nul() {
     assertThat(JsonText.object("{\"a\":\"\\\\u0000\"}").fields()).containsKey("a");
   }
 
@@ -106,7 +106,7 @@ class JsonTextTest {
   }
 
   @Test
-  void items_are_passed_on_one_by_one_with_their_payloads() {
+  void items_are_read_one_by_one_with_their_payloads() {
     List<JsonValue> items = new ArrayList<>();
 
     JsonText.items("{\"tasks\": [{\"payload\": 1.0}, {\"payload\": [2]}]}", "tasks", items::add);
@@ -136,7 +136,7 @@ class JsonTextTest {
   }
 
   @Test
-  void only_utf_8_without_a_mark_is_decoded() {
+  void only_utf_8_without_a_byte_order_mark_is_accepted() {
     List<byte[]> wrong =
         List.of(
             new byte[] {'{', '"', (byte) 0xc3, '"', '}'},

@@ -12,11 +12,11 @@ import org.junit.jupiter.api.Test;
 
 class Utf8CheckTest {
 
-  private static boolean passes(byte[] bytes, int pieces) {
+  private static boolean passes(byte[] bytes, int size) {
     Utf8Check check = new Utf8Check();
     try {
-      for (int from = 0; from < bytes.length; from += pieces) {
-        check.check(bytes, from, Math.min(bytes.length, from + pieces));
+      for (int from = 0; from < bytes.length; from += size) {
+        check.check(bytes, from, Math.min(bytes.length, from + size));
       }
       check.end();
       return true;
@@ -36,7 +36,7 @@ class Utf8CheckTest {
   }
 
   @Test
-  void it_agrees_with_the_strict_decoder_of_the_jdk_in_pieces_of_any_length() {
+  void the_check_agrees_with_the_decoder_of_the_jdk_for_pieces_of_any_size() {
     Random random = new Random(7);
     int allowed = 0;
     for (int i = 0; i < 50_000; i++) {
@@ -65,7 +65,7 @@ class Utf8CheckTest {
   }
 
   @Test
-  void an_escaped_nul_is_seen_across_pieces() {
+  void an_escaped_nul_is_detected_across_pieces() {
     byte[] bytes = "{\"a\":\"some text before \\u0000\"}".getBytes(StandardCharsets.UTF_8);
     for (int piece = 1; piece <= bytes.length; piece++) {
       Utf8Check check = new Utf8Check();

@@ -45,7 +45,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** Passes are run by the test, at times that it sets. */
+/** Streams of events and statistics. The tests run the passes, at times that they set. */
 class BroadcastTest {
 
   private static final EventStream.Filter ALL = new EventStream.Filter(null, Set.of(), false);
@@ -76,7 +76,7 @@ class BroadcastTest {
         world.clock);
   }
 
-  /** Has statistics of one tenant only. */
+  /** Returns statistics of one tenant only. */
   private Map<Viewer, String> readStats(Set<Viewer> viewers) {
     statsReads.incrementAndGet();
     readViewers.set(viewers);
@@ -117,7 +117,7 @@ class BroadcastTest {
     return broadcast.open(caller, () -> caller, filter);
   }
 
-  /** Runs a pass, some time after the last one. */
+  /** Runs a pass, this long after the previous one. */
   private void pass(Duration later) {
     now += later.toNanos();
     broadcast.passOnce(now);
@@ -127,7 +127,7 @@ class BroadcastTest {
     pass(Broadcast.PASS_INTERVAL);
   }
 
-  /** Everything that a stream has sent so far, and an end mark. */
+  /** Returns everything that a stream has sent so far, and an end mark. */
   private static String rest(EventStream stream) {
     var out = new ByteArrayOutputStream();
     Thread reader = Thread.ofVirtual().start(() -> write(stream, out, Duration.ofMinutes(1)));
@@ -137,11 +137,11 @@ class BroadcastTest {
     return out.toString(StandardCharsets.UTF_8);
   }
 
-  private TaskId happens(int tenant, String type) {
-    return happens(tenant, type, world.clock.instant());
+  private TaskId writeEvent(int tenant, String type) {
+    return writeEvent(tenant, type, world.clock.instant());
   }
 
-  private TaskId happens(int tenant, String type, Instant at) {
+  private TaskId writeEvent(int tenant, String type, Instant at) {
     TaskId id = TaskId.at(at, random);
     var change = new Events.Change(id, type, TaskState.PENDING, TaskState.RUNNING, 1);
     world
@@ -153,11 +153,11 @@ class BroadcastTest {
 
   @Test
   void a_stream_gets_each_new_event_once() {
-    happens(1, "before");
+    writeEvent(1, "before");
     EventStream stream = watch(caller(1), ALL);
     pass();
     Instant at = Instant.parse("2027-01-31T08:00:00.123Z");
-    TaskId id = happens(1, "mail", at);
+    TaskId id = writeEvent(1, "mail", at);
     pass();
     pass();
 
@@ -178,9 +178,9 @@ class BroadcastTest {
   void events_that_are_committed_late_are_sent_too() {
     EventStream stream = watch(caller(1), ALL);
     pass();
-    happens(1, "in-time");
+    writeEvent(1, "in-time");
     pass();
-    happens(1, "late");
+    writeEvent(1, "late");
     world.sql(
         "UPDATE carillon.event SET written_at = written_at - interval '1 s' WHERE type = 'late'");
     pass();
@@ -189,14 +189,14 @@ class BroadcastTest {
   }
 
   @Test
-  void each_stream_gets_the_events_it_may_see_and_asked_for() {
+  void a_stream_gets_only_events_that_it_requested_and_may_see() {
     EventStream all = watch(caller(1), ALL);
     EventStream limited = watch(caller(1, "mail"), ALL);
     EventStream ofType = watch(caller(1), new EventStream.Filter("sms", Set.of(), false));
     EventStream stranger = watch(caller(2), ALL);
     pass();
-    TaskId id = happens(1, "mail");
-    happens(1, "sms");
+    TaskId id = writeEvent(1, "mail");
+    writeEvent(1, "sms");
     EventStream ofTask = watch(caller(1), new EventStream.Filter(null, Set.of(id), false));
     pass();
 
@@ -222,9 +222,9 @@ class BroadcastTest {
     world.store.events().write(events, "another");
     pass();
 
-    String told = rest(stream);
-    assertThat(told.split("event: task")).hasSize(Broadcast.MAX_EVENTS_PER_PASS + 1);
-    assertThat(told).contains("event: more\ndata: {\"skipped\":1007}\n\n");
+    String sent = rest(stream);
+    assertThat(sent.split("event: task")).hasSize(Broadcast.MAX_EVENTS_PER_PASS + 1);
+    assertThat(sent).contains("event: more\ndata: {\"skipped\":1007}\n\n");
     assertThat(rest(limited)).contains("{\"skipped\":1}").doesNotContain("event: task");
   }
 
@@ -256,14 +256,14 @@ class BroadcastTest {
   }
 
   @Test
-  void fifty_streams_with_their_own_keys_and_types_cost_as_much_as_one() {
+  void fifty_streams_with_their_own_keys_and_types_need_as_many_statements_as_one() {
     world.countStatements();
     int one = statementsOf(1);
     assertThat(statementsOf(50)).isEqualTo(one);
-    assertThat(one).as("in 12 seconds").isBetween(40, 150);
+    assertThat(one).as("statements in 12 seconds").isBetween(40, 150);
   }
 
-  /** The statements of 12 s with a task a second; each stream has its own key and type. */
+  /** Counts the statements of 12 s with a task per second. Each stream has its own key and type. */
   private int statementsOf(int streams) {
     broadcast.close();
     var reader = new StatsReader(world.db, world.catalog, world.partitions, world.clock);
@@ -277,7 +277,7 @@ class BroadcastTest {
     }
     int before = statements();
     for (int second = 0; second < 12; second++) {
-      happens(1, "mail");
+      writeEvent(1, "mail");
       pass();
     }
     assertThat(broadcast.streams()).isEqualTo(streams);
@@ -317,10 +317,10 @@ class BroadcastTest {
 
   @Test
   void a_busy_database_delays_key_checks_but_no_events() {
-    AtomicInteger asked = new AtomicInteger();
+    AtomicInteger keyChecks = new AtomicInteger();
     Supplier<Caller> busy =
         () -> {
-          asked.incrementAndGet();
+          keyChecks.incrementAndGet();
           throw DatabaseGate.overloaded();
         };
     List<EventStream> open = new ArrayList<>();
@@ -328,16 +328,16 @@ class BroadcastTest {
       open.add(broadcast.open(caller(1), busy, ALL));
     }
     pass();
-    assertThat(asked).hasValue(1);
-    happens(1, "mail");
+    assertThat(keyChecks).hasValue(1);
+    writeEvent(1, "mail");
     pass();
 
-    assertThat(asked).as("again by the next pass").hasValue(2);
+    assertThat(keyChecks).as("key checks, after another pass").hasValue(2);
     open.forEach(stream -> assertThat(rest(stream)).contains("mail"));
   }
 
   @Test
-  void one_statement_finds_revoked_keys_of_all_streams() {
+  void a_pass_ends_the_streams_of_a_revoked_key() {
     String key = key("mail");
     String id = KeyText.parse(key).orElseThrow().id();
     var auth =
@@ -368,9 +368,9 @@ class BroadcastTest {
     await().until(() -> !writer.isAlive());
   }
 
-  private static void write(EventStream stream, OutputStream out, Duration breath) {
+  private static void write(EventStream stream, OutputStream out, Duration keepAliveInterval) {
     try {
-      stream.writeTo(out, breath);
+      stream.writeTo(out, keepAliveInterval);
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     } catch (InterruptedException e) {
@@ -387,11 +387,11 @@ class BroadcastTest {
       idle.add(new byte[1]);
     }
     assertThat(idle.isEnded()).isFalse();
-    happens(1, "mail");
+    writeEvent(1, "mail");
     pass();
 
     assertThat(idle.isEnded()).isTrue();
-    happens(1, "sms");
+    writeEvent(1, "sms");
     pass();
     assertThat(broadcast.streams()).isEqualTo(1);
     assertThat(rest(reader)).contains("mail").contains("sms");
@@ -430,14 +430,14 @@ class BroadcastTest {
         watch(caller, ALL);
       }
       if (tenant == 1) {
-        assertRefused(caller, ErrorCode.TOO_MANY_STREAMS);
+        assertRejected(caller, ErrorCode.TOO_MANY_STREAMS);
       }
     }
-    assertRefused(caller(99), ErrorCode.OVERLOADED);
+    assertRejected(caller(99), ErrorCode.OVERLOADED);
     broadcast.close();
     pass();
     assertThat(broadcast.streams()).isZero();
-    assertRefused(caller(99), ErrorCode.OVERLOADED);
+    assertRejected(caller(99), ErrorCode.OVERLOADED);
   }
 
   @Test
@@ -471,7 +471,7 @@ class BroadcastTest {
                   }
                 });
 
-    assertRefused(caller(1), ErrorCode.TOO_MANY_STREAMS);
+    assertRejected(caller(1), ErrorCode.TOO_MANY_STREAMS);
     pass();
     await().until(() -> writes.get() == 2);
     pass();
@@ -483,7 +483,7 @@ class BroadcastTest {
   }
 
   @Test
-  void many_rejected_streams_cause_one_probe_a_second_and_two_in_all() {
+  void many_rejected_streams_cause_one_probe_per_second_and_two_in_total() {
     EventStream stream = watch(caller(1), ALL);
     for (int i = 1; i < Limits.STREAMS_OF_TENANT; i++) {
       watch(caller(1), ALL);
@@ -491,7 +491,7 @@ class BroadcastTest {
     var out = new ByteArrayOutputStream();
     Thread writer = Thread.ofVirtual().start(() -> write(stream, out, Duration.ofHours(1)));
     for (int i = 0; i < 5; i++) {
-      assertRefused(caller(1), ErrorCode.TOO_MANY_STREAMS);
+      assertRejected(caller(1), ErrorCode.TOO_MANY_STREAMS);
     }
     pass();
     await().until(() -> out.toString(StandardCharsets.UTF_8).endsWith("\n\n:\n\n"));
@@ -507,7 +507,7 @@ class BroadcastTest {
     await().until(() -> !writer.isAlive());
   }
 
-  private void assertRefused(Caller caller, ErrorCode code) {
+  private void assertRejected(Caller caller, ErrorCode code) {
     assertThatThrownBy(() -> watch(caller, ALL))
         .isInstanceOfSatisfying(
             ApiException.class,
@@ -524,7 +524,7 @@ class BroadcastTest {
     world.sql("ALTER TABLE carillon.event RENAME TO away");
     pass();
     world.sql("ALTER TABLE carillon.away RENAME TO event");
-    happens(1, "mail");
+    writeEvent(1, "mail");
     pass();
 
     assertThat(rest(stream)).containsOnlyOnce("mail");

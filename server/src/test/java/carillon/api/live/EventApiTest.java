@@ -46,14 +46,14 @@ class EventApiTest {
   }
 
   /** A client that reads events. */
-  private static final class Watching implements AutoCloseable {
+  private static final class Watcher implements AutoCloseable {
 
     private final HttpClient client = HttpClient.newHttpClient();
     private final HttpResponse<InputStream> response;
-    private final ByteArrayOutputStream heard = new ByteArrayOutputStream();
+    private final ByteArrayOutputStream received = new ByteArrayOutputStream();
     private final Thread reader;
 
-    Watching(TestApi api, String query) {
+    Watcher(TestApi api, String query) {
       try {
         this.response =
             client.send(
@@ -75,16 +75,16 @@ class EventApiTest {
       try (InputStream body = response.body()) {
         byte[] some = new byte[8192];
         for (int n = body.read(some); n >= 0; n = body.read(some)) {
-          heard.write(some, 0, n);
+          received.write(some, 0, n);
         }
-        heard.writeBytes("the end".getBytes(StandardCharsets.UTF_8));
+        received.writeBytes("the end".getBytes(StandardCharsets.UTF_8));
       } catch (IOException e) {
-        heard.writeBytes("cut off".getBytes(StandardCharsets.UTF_8));
+        received.writeBytes("cut off".getBytes(StandardCharsets.UTF_8));
       }
     }
 
-    String heard() {
-      return heard.toString(StandardCharsets.UTF_8);
+    String received() {
+      return received.toString(StandardCharsets.UTF_8);
     }
 
     String header(String name) {
@@ -102,22 +102,22 @@ class EventApiTest {
   void changes_on_another_node_are_sent_as_server_sent_events() {
     try (World other = api.world.anotherProcess();
         Feed feed = new Feed(other.store.events(), other.catalog, other.clock, () -> "other");
-        Watching watching = new Watching(api, "?stats=false&type=t")) {
+        Watcher watcher = new Watcher(api, "?stats=false&type=t")) {
       other.db.transitions().listen(feed);
       feed.start(_ -> {});
-      assertThat(watching.response.statusCode()).isEqualTo(200);
-      assertThat(watching.header("content-type")).isEqualTo("text/event-stream");
-      assertThat(watching.header("cache-control")).isEqualTo("no-store");
-      assertThat(watching.header("x-accel-buffering")).isEqualTo("no");
+      assertThat(watcher.response.statusCode()).isEqualTo(200);
+      assertThat(watcher.header("content-type")).isEqualTo("text/event-stream");
+      assertThat(watcher.header("cache-control")).isEqualTo("no-store");
+      assertThat(watcher.header("x-accel-buffering")).isEqualTo("no");
 
       await()
           .until(
               () -> {
                 other.discard(); // the other node reads the watched tenants every two seconds
-                return watching.heard().indexOf("event: task") > 0;
+                return watcher.received().indexOf("event: task") > 0;
               });
 
-      assertThat(watching.heard())
+      assertThat(watcher.received())
           .startsWith("retry: 2000\n\n")
           .contains("\"type\":\"t\",\"from\":null,\"to\":\"PENDING\"")
           .doesNotContain("event: stats");
@@ -127,10 +127,10 @@ class EventApiTest {
 
   @Test
   void statistics_are_sent_immediately_and_a_disconnected_client_is_removed() {
-    Watching watching = new Watching(api, "");
-    await().until(() -> watching.heard().indexOf("event: stats\ndata: {") > 0);
+    Watcher watcher = new Watcher(api, "");
+    await().until(() -> watcher.received().indexOf("event: stats\ndata: {") > 0);
     assertThat(streams(api)).isPositive();
-    watching.close();
+    watcher.close();
 
     // The next write finds that the client has disconnected.
     await()
@@ -159,7 +159,7 @@ class EventApiTest {
         api.request("HEAD", "/v1/events").as(TestApi.ADMIN_KEY).send().expect(200);
 
     assertThat(reply.body()).isEmpty();
-    // The stream that was opened for it is closed after the response.
+    // A stream opened for the request is closed after the response.
     await().untilAsserted(() -> assertThat(streams(api)).isLessThanOrEqualTo(before));
   }
 
@@ -180,12 +180,12 @@ class EventApiTest {
   void too_many_task_ids_are_rejected() {
     String ids = "0192f0c1-7d2a-7b3c-8d4e-5f6071829304,".repeat(Limits.WATCHED_TASKS);
 
-    TestApi.Reply refused =
+    TestApi.Reply rejected =
         api.get("/v1/events?id=" + ids + "0192f0c1-7d2a-7b3c-8d4e-5f6071829304")
             .send()
             .expect(ErrorCode.TOO_LONG);
 
-    assertThat(refused.text("detail")).contains("100 IDs");
+    assertThat(rejected.text("detail")).contains("100 IDs");
   }
 
   @Test
@@ -225,12 +225,12 @@ class EventApiTest {
   @Test
   void a_stopping_node_ends_its_streams_immediately() {
     try (TestApi stopping = TestApi.start();
-        Watching watching = new Watching(stopping, "")) {
-      await().until(() -> watching.heard().indexOf("retry") >= 0);
+        Watcher watcher = new Watcher(stopping, "")) {
+      await().until(() -> watcher.received().indexOf("retry") >= 0);
       long from = System.nanoTime();
       stopping.api.close();
 
-      await().until(() -> watching.heard().indexOf("the end") > 0);
+      await().until(() -> watcher.received().indexOf("the end") > 0);
       assertThat(Duration.ofNanos(System.nanoTime() - from))
           .as("less than the grace period of running requests")
           .isLessThan(Duration.ofSeconds(2));

@@ -48,7 +48,10 @@ class StatsApiTest {
   private static TestApi api;
   private static String worker;
 
-  /** The tenant stats has three pending mails, two of them due, ten completed ones, and one sms. */
+  /**
+   * The tenant "stats" has three pending mail tasks, two of which are due, and a pending sms task.
+   * Ten completed mail tasks and a dead sms task are recorded as its activity.
+   */
   @BeforeAll
   static void start() {
     api = TestApi.start();
@@ -305,7 +308,7 @@ class StatsApiTest {
   }
 
   @Test
-  void due_tasks_are_shown_within_ten_seconds_where_queries_are_slow() {
+  void due_tasks_are_shown_within_ten_seconds_even_if_queries_are_slow() {
     AtomicLong nanos = new AtomicLong();
     Duration slow = Duration.ofMillis(40); // between any two reads of the clock
     Stats stats = stats(() -> nanos.addAndGet(slow.toNanos()));
@@ -318,7 +321,7 @@ class StatsApiTest {
       for (shown = dueOf(stats, tenant); shown < tasks; shown = dueOf(stats, tenant)) {
         nanos.addAndGet(Duration.ofSeconds(1).toNanos());
         waited = waited.plusSeconds(1);
-        assertThat(waited).as("of task " + tasks).isLessThanOrEqualTo(Duration.ofSeconds(12));
+        assertThat(waited).as("delay of task " + tasks).isLessThanOrEqualTo(Duration.ofSeconds(12));
       }
     }
     assertThat(shown).isEqualTo(8);
@@ -362,7 +365,7 @@ class StatsApiTest {
   }
 
   @Test
-  void a_long_list_of_tenants_is_read_in_several_turns() {
+  void many_tenants_are_read_in_several_queries() {
     Set<TenantId> many =
         IntStream.rangeClosed(1, 450).mapToObj(TenantId::new).collect(Collectors.toSet());
 
@@ -374,7 +377,7 @@ class StatsApiTest {
   }
 
   @Test
-  void while_the_database_is_busy_callers_get_the_last_values() throws Exception {
+  void callers_get_the_last_values_while_the_database_is_busy() throws Exception {
     AtomicLong nanos = new AtomicLong();
     DatabaseGate gate = new DatabaseGate(api.world.db, 1);
     Stats stats = stats(gate, nanos::get);
@@ -409,7 +412,7 @@ class StatsApiTest {
   }
 
   @Test
-  void one_caller_at_a_time_has_the_turn() throws Exception {
+  void only_one_caller_at_a_time_gets_the_turn() throws Exception {
     DatabaseGate gate = new DatabaseGate(api.world.db, 2);
     Semaphore turn = new Semaphore(1, true);
     CountDownLatch busy = new CountDownLatch(1);
@@ -438,7 +441,7 @@ class StatsApiTest {
   }
 
   @Test
-  void a_rate_is_that_of_its_period() {
+  void a_rate_is_computed_over_its_period() {
     Counts counts = new Counts();
     for (int i = 0; i < 120; i++) {
       counts.add(Counts.Kind.COMPLETED);

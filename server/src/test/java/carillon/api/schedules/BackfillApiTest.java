@@ -15,7 +15,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import tools.jackson.databind.JsonNode;
 
-/** Backfills over HTTP, and the tasks that a schedule created. */
+/** Backfills over HTTP, and lists of tasks by schedule. */
 class BackfillApiTest {
 
   private static final String RANGE =
@@ -39,7 +39,7 @@ class BackfillApiTest {
     return api.post("/v1/schedules/" + schedule + "/backfill").json(body);
   }
 
-  private void takeSteps() {
+  private void runSteps() {
     for (List<UUID> open = api.world.store.backfillSteps().open(1);
         !open.isEmpty();
         open = api.world.store.backfillSteps().open(1)) {
@@ -53,7 +53,7 @@ class BackfillApiTest {
 
     TestApi.Reply started = backfill("nightly", RANGE + "}").send().expect(202);
     String path = String.valueOf(started.header("Location"));
-    takeSteps();
+    runSteps();
     JsonNode done = api.get(path).send().expect(200).json();
     JsonNode list = api.get("/v1/schedules/nightly/backfills").send().expect(200).json();
 
@@ -95,7 +95,7 @@ class BackfillApiTest {
   }
 
   @Test
-  void times_whose_fires_are_forgotten_require_again() {
+  void times_without_recorded_fires_require_again() {
     scheduled.every("nightly", 300);
     api.world.sql("UPDATE carillon.schedule SET created_at = '2025-09-01'");
 
@@ -132,7 +132,7 @@ class BackfillApiTest {
 
     assertThat(stopped.text("status")).isEqualTo("STOPPED");
     api.post(path + "/stop").send().expect(ErrorCode.WRONG_STATE);
-    takeSteps();
+    runSteps();
     assertThat(api.world.value("SELECT count(*) FROM carillon.task")).isEqualTo("0");
   }
 
@@ -212,7 +212,7 @@ class BackfillApiTest {
   }
 
   @Test
-  void a_key_of_other_types_cannot_list_backfills() {
+  void a_key_limited_to_other_types_cannot_list_backfills() {
     scheduled.every("nightly", 300);
 
     api.request("GET", "/v1/schedules/nightly/backfills")
@@ -226,7 +226,7 @@ class BackfillApiTest {
   }
 
   @Test
-  void an_idempotent_response_outlives_the_schedule() {
+  void a_stored_response_outlives_its_schedule() {
     scheduled.every("nightly", 300);
     TestApi.Request first = backfill("nightly", RANGE + "}").header("Idempotency-Key", "k");
     String started = first.send().expect(202).body();
@@ -238,7 +238,7 @@ class BackfillApiTest {
   }
 
   @Test
-  void another_tenant_and_a_key_of_other_types_see_nothing() {
+  void another_tenant_and_a_key_limited_to_other_types_see_no_backfill() {
     scheduled.every("nightly", 300);
     String id = backfill("nightly", RANGE + "}").send().text("id");
     String path = "/v1/schedules/nightly/backfills";
@@ -273,7 +273,7 @@ class BackfillApiTest {
     scheduled.every("nightly", 60);
     api.task("{\"type\": \"report\"}");
     backfill("nightly", RANGE + "}").send().expect(202);
-    takeSteps();
+    runSteps();
 
     List<String> fireAts = new ArrayList<>();
     String cursor = "";
@@ -300,7 +300,7 @@ class BackfillApiTest {
   void tasks_of_a_deleted_schedule_are_still_listed() {
     scheduled.every("nightly", 300);
     backfill("nightly", RANGE + "}").send().expect(202);
-    takeSteps();
+    runSteps();
     String cursor =
         api.get("/v1/tasks?schedule=nightly&limit=1").send().expect(200).text("nextCursor");
     api.world.sql("DELETE FROM carillon.schedule");
@@ -326,7 +326,7 @@ class BackfillApiTest {
     backfill("nightly", "{\"from\": \"2025-10-01T10:00:00Z\", \"to\": \"2025-10-01T10:00:00Z\"}")
         .send()
         .expect(202);
-    takeSteps();
+    runSteps();
     JsonNode claimed =
         api.post("/v1/work/claim")
             .json("{\"types\": [\"report\"], \"max\": 1, \"wait\": \"5s\", \"worker\": \"w\"}")

@@ -15,7 +15,7 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
-/** Counting the nominal times of a backfill takes long, but blocks no other requests. */
+/** Counting the nominal times of a backfill can take long but blocks no other requests. */
 class BackfillCountTest {
 
   private static final String RANGE =

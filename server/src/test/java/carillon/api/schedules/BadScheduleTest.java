@@ -35,7 +35,7 @@ class BadScheduleTest {
     assertThat(List.of(schedules, fires)).containsOnly("0");
   }
 
-  /** Invalid in schedules and in previews. */
+  /** Fields that schedules and previews share. */
   @ParameterizedTest
   @CsvSource(
       delimiter = '|',
@@ -69,12 +69,12 @@ class BadScheduleTest {
         "'dst':'shift' | INVALID_TYPE | /dst | an object",
       })
   void an_invalid_time_or_zone_is_rejected(
-      String fields, ErrorCode code, String pointer, String why) {
-    assertRejected(put("{'type':'t','every':'1h'," + fields + "}"), code, pointer, why);
-    assertRejected(preview("{'every':'1h'," + fields + "}"), code, pointer, why);
+      String fields, ErrorCode code, String pointer, String message) {
+    assertRejected(put("{'type':'t','every':'1h'," + fields + "}"), code, pointer, message);
+    assertRejected(preview("{'every':'1h'," + fields + "}"), code, pointer, message);
   }
 
-  /** Invalid cron expressions, in schedules and in previews. */
+  /** Cron expressions, in schedules and in previews. */
   @ParameterizedTest
   @CsvSource(
       delimiter = '|',
@@ -110,11 +110,11 @@ class BadScheduleTest {
         "H(60-70) * * * *          | INVALID_CRON | minute",
         "``                        | CRON_FIELD_COUNT | 5 fields",
       })
-  void an_invalid_cron_expression_is_rejected(String cron, ErrorCode code, String why) {
+  void an_invalid_cron_expression_is_rejected(String cron, ErrorCode code, String message) {
     String field = "'name':'n','cron':'" + cron + "'";
 
-    assertRejected(put("{'type':'t','cron':'" + cron + "'}"), code, "/cron", why);
-    assertRejected(preview("{" + field + "}"), code, "/cron", why);
+    assertRejected(put("{'type':'t','cron':'" + cron + "'}"), code, "/cron", message);
+    assertRejected(preview("{" + field + "}"), code, "/cron", message);
   }
 
   @Test
@@ -190,8 +190,8 @@ class BadScheduleTest {
         "{'type':'t','every':'1h','name':'n'} | READ_ONLY_FIELD | /name | read-only",
         "{'type':'t','every':'1h','nextRuns':[]} | READ_ONLY_FIELD | /nextRuns | read-only",
       })
-  void an_invalid_field_is_rejected(String json, ErrorCode code, String pointer, String why) {
-    assertRejected(put(json), code, pointer, why);
+  void an_invalid_field_is_rejected(String json, ErrorCode code, String pointer, String message) {
+    assertRejected(put(json), code, pointer, message);
   }
 
   @ParameterizedTest
@@ -215,8 +215,8 @@ class BadScheduleTest {
         "{'cron':'* * * * *','type':'t'} | UNKNOWN_FIELD | /type | unknown field",
         "{} | REQUIRED_FIELD | /cron | unless there is every",
       })
-  void an_invalid_preview_is_rejected(String json, ErrorCode code, String pointer, String why) {
-    assertRejected(preview(json), code, pointer, why);
+  void an_invalid_preview_is_rejected(String json, ErrorCode code, String pointer, String message) {
+    assertRejected(preview(json), code, pointer, message);
   }
 
   @ParameterizedTest
@@ -289,11 +289,11 @@ class BadScheduleTest {
   }
 
   private static void assertRejected(
-      TestApi.Reply reply, ErrorCode code, String pointer, String why) {
+      TestApi.Reply reply, ErrorCode code, String pointer, String message) {
     JsonNode errors = reply.expect(code).json().get("errors");
     assertThat(errors).as(reply.body()).hasSize(1);
     assertThat(errors.get(0).get("pointer").asString()).isEqualTo(pointer);
     assertThat(errors.get(0).get("code").asString()).isEqualTo(code.code());
-    assertThat(errors.get(0).get("message").asString()).contains(why);
+    assertThat(errors.get(0).get("message").asString()).contains(message);
   }
 }

@@ -94,12 +94,12 @@ class ScheduleApiTest {
 
   @Test
   void sending_back_a_response_changes_nothing() {
-    String wanted =
+    String definition =
         "{'type':'t','cron':'0 9 * * MON-FRI','timezone':'America/New_York','startAt':"
             + "'2027-01-01T00:00:00.123456789Z','endAt':'2999-01-01T00:00:00Z','jitter':'1500ms',"
             + "'target':{'http':{'url':'https://example.com/','headers':{'B':'b','A':'a'}}},"
             + "'retry':{'maxAttempts':3},'payload':[1,  2]}";
-    JsonNode shown = put("back", wanted).expect(201).json();
+    JsonNode shown = put("back", definition).expect(201).json();
     List<String> settings =
         List.of(
             "type",
@@ -189,7 +189,7 @@ class ScheduleApiTest {
     assertThat(paused.get("pausedReason").asString()).isEqualTo("the target moves");
     assertThat(paused.get("pausedBy").asString()).isNotEmpty();
     assertThat(paused.get("pausedAt").asString()).endsWith("Z");
-    assertThat(paused.get("nextRuns")).as("as if it were resumed").hasSize(5);
+    assertThat(paused.get("nextRuns")).as("next runs if it were resumed").hasSize(5);
     assertThat(kept.get("paused").asBoolean()).isTrue();
     assertThat(kept.get("pausedReason").asString()).isEqualTo("the target moves");
     assertThat(resumed.get("paused").asBoolean()).isFalse();
@@ -199,7 +199,7 @@ class ScheduleApiTest {
   }
 
   @Test
-  void a_schedule_without_further_times_is_finished() {
+  void a_schedule_without_further_runs_is_finished() {
     put("short", "{'type':'t','every':'1h','endAt':'2999-01-01T00:00:00Z','maxRuns':2}")
         .expect(201);
     assertThat(get("/short").get("nextRuns")).hasSize(2);
@@ -210,7 +210,9 @@ class ScheduleApiTest {
 
     api.world.sql(
         "UPDATE carillon.schedule SET cursor = now() + interval '90 m' WHERE name = 'short'");
-    assertThat(get("/short").get("nextRuns")).as("the other one is planned already").hasSize(1);
+    assertThat(get("/short").get("nextRuns"))
+        .as("next runs, with one of the two already planned")
+        .hasSize(1);
 
     put(
             "ends",
@@ -219,7 +221,7 @@ class ScheduleApiTest {
         .expect(201);
     assertThat(get("/ends").get("nextRuns"))
         .extracting(run -> run.get("at").asString())
-        .as("both ends are included")
+        .as("next runs, including startAt and endAt")
         .containsExactly("2998-01-01T00:00:00.000Z", "2999-01-01T00:00:00.000Z");
   }
 
@@ -303,8 +305,8 @@ class ScheduleApiTest {
   void lists_omit_payloads_by_default_and_show_the_next_run() {
     put("listed", "{'type':'t','every':'1h','payload':{'secret':'p4yl0ad'}}").expect(201);
 
-    JsonNode basic = only(get("?limit=1000"), "listed");
-    JsonNode full = only(get("?limit=1000&view=full"), "listed");
+    JsonNode basic = named(get("?limit=1000"), "listed");
+    JsonNode full = named(get("?limit=1000&view=full"), "listed");
 
     assertThat(basic.has("payload")).isFalse();
     assertThat(basic.has("nextRuns")).isFalse();
@@ -325,20 +327,20 @@ class ScheduleApiTest {
 
     JsonNode page = get("?fires=2&limit=100");
 
-    assertThat(only(page, "fired").get("fires"))
+    assertThat(named(page, "fired").get("fires"))
         .isEqualTo(get("/fired/fires").get("items"))
         .extracting(fire -> fire.get("taskId").asString())
         .containsExactly(second, first);
-    assertThat(only(page, "fired-never").get("fires")).isEmpty();
-    assertThat(only(get("?fires=1"), "fired").get("fires")).hasSize(1);
-    assertThat(only(get("?limit=1000"), "fired").has("fires")).isFalse();
-    for (String wrong : List.of("fires=0", "fires=31", "fires=1&limit=101")) {
-      api.get("/v1/schedules?" + wrong).send().expect(ErrorCode.OUT_OF_RANGE);
+    assertThat(named(page, "fired-never").get("fires")).isEmpty();
+    assertThat(named(get("?fires=1"), "fired").get("fires")).hasSize(1);
+    assertThat(named(get("?limit=1000"), "fired").has("fires")).isFalse();
+    for (String query : List.of("fires=0", "fires=31", "fires=1&limit=101")) {
+      api.get("/v1/schedules?" + query).send().expect(ErrorCode.OUT_OF_RANGE);
     }
     api.get("/v1/schedules?fires=x").send().expect(ErrorCode.INVALID_PARAMETER);
   }
 
-  private static JsonNode only(JsonNode page, String name) {
+  private static JsonNode named(JsonNode page, String name) {
     return page.get("items")
         .valueStream()
         .filter(each -> each.get("name").asString().equals(name))
@@ -441,7 +443,7 @@ class ScheduleApiTest {
   }
 
   @Test
-  void a_preview_explains_clock_changes() {
+  void a_preview_explains_changes_to_and_from_dst() {
     JsonNode shifted =
         post(
                 "preview",

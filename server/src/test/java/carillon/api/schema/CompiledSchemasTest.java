@@ -51,15 +51,15 @@ class CompiledSchemasTest {
     assertThat(compilations).hasValue(1);
   }
 
-  private static boolean allWaitFor(Thread one, List<Thread> threads) {
+  private static boolean allWaitFor(Thread compiling, List<Thread> threads) {
     return threads.stream()
-        .filter(thread -> !thread.equals(one))
+        .filter(thread -> !thread.equals(compiling))
         .allMatch(thread -> thread.getState() == Thread.State.BLOCKED);
   }
 
   @Test
   void no_caller_waits_for_the_schema_of_another_type() throws Exception {
-    CountDownLatch mayGoOn = new CountDownLatch(1);
+    CountDownLatch release = new CountDownLatch(1);
     CountDownLatch compiling = new CountDownLatch(1);
     AtomicReference<Optional<PayloadSchema>> slow = new AtomicReference<>(Optional.empty());
     CompiledSchemas schemas =
@@ -67,7 +67,7 @@ class CompiledSchemasTest {
             text -> {
               if (text.equals("true")) {
                 compiling.countDown();
-                await().until(() -> mayGoOn.getCount() == 0);
+                await().until(() -> release.getCount() == 0);
               }
               return compile(text);
             },
@@ -77,7 +77,7 @@ class CompiledSchemasTest {
 
     assertThat(schemas.of(TENANT, "order", TEXT)).isPresent();
 
-    mayGoOn.countDown();
+    release.countDown();
     thread.join();
     assertThat(slow.get()).isPresent();
   }

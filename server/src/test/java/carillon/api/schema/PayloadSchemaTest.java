@@ -92,9 +92,10 @@ class PayloadSchemaTest {
           {"properties": {"child": {"$ref": "#"}, "$ref": {"type": "string"}}, "required": ["v"]} | {"v": 1, "child": {"v": 2, "$ref": "x"}} | {"v": 1, "child": {}}
           {"x-my-own": 1, "type": "null"}                       | null                  | 1
           """)
-  void payloads_match_or_do_not(String schema, @Nullable String fits, String mismatch) {
-    if (fits != null) {
-      assertThat(mismatches(schema, fits)).isEmpty();
+  void a_schema_accepts_some_payloads_and_rejects_others(
+      String schema, @Nullable String match, String mismatch) {
+    if (match != null) {
+      assertThat(mismatches(schema, match)).isEmpty();
     }
     assertThat(mismatches(schema, mismatch))
         .isNotEmpty()
@@ -206,9 +207,9 @@ class PayloadSchemaTest {
         .containsExactly("must have at most 2000 subschemas");
   }
 
-  /** Without a bound, each would take forever: name, schema, payload. */
+  /** Cases that would take forever without a bound: name, schema, payload. */
   static Stream<Arguments> bombs() {
-    String as = "\"" + "a".repeat(200_000) + "!\"";
+    String subject = "\"" + "a".repeat(200_000) + "!\"";
     String doubling =
         IntStream.range(0, 60)
             .mapToObj(
@@ -238,12 +239,12 @@ class PayloadSchemaTest {
             .collect(Collectors.joining(",", "{\"items\":{\"required\":[", "]}}"));
     String objects = "[" + "{},".repeat(80_000) + "{}]";
     return Stream.of(
-        Arguments.of("a pattern that backtracks", "{\"pattern\":\"(a+)+$\"}", as),
+        Arguments.of("a pattern that backtracks", "{\"pattern\":\"(a+)+$\"}", subject),
         Arguments.of(
             "many optional parts",
             "{\"pattern\":\"" + "a?".repeat(62) + "a".repeat(62) + "$\"}",
-            as),
-        Arguments.of("a pattern with a long program", "{\"pattern\":\"([ab]{900}){5}c\"}", as),
+            subject),
+        Arguments.of("a pattern with a long program", "{\"pattern\":\"([ab]{900}){5}c\"}", subject),
         Arguments.of("references that double", doubling, "1"),
         Arguments.of("a long chain of references", chain, "1"),
         Arguments.of(
@@ -256,18 +257,18 @@ class PayloadSchemaTest {
 
   @ParameterizedTest(name = "{0}")
   @MethodSource("bombs")
-  void validation_time_is_bounded(String what, String schema, String payload) {
+  void validation_time_is_bounded(String name, String schema, String payload) {
     PayloadSchema compiled = compiled(schema);
     ValidationErrors errors = new ValidationErrors();
-    long began = System.nanoTime();
+    long start = System.nanoTime();
 
     compiled.check(payload, "/payload", new CheckBudget(1), errors);
 
     // Far above the usual time, for slow machines, and far below the time without a bound.
-    assertThat(Duration.ofNanos(System.nanoTime() - began))
-        .as(what)
+    assertThat(Duration.ofNanos(System.nanoTime() - start))
+        .as(name)
         .isLessThan(Duration.ofSeconds(10));
-    assertThat(list(errors)).as(what).hasSizeLessThanOrEqualTo(20).isNotEmpty();
+    assertThat(list(errors)).as(name).hasSizeLessThanOrEqualTo(20).isNotEmpty();
   }
 
   @ParameterizedTest
@@ -278,7 +279,7 @@ class PayloadSchemaTest {
         .containsExactly("has a number with too many digits");
   }
 
-  /** The number of validated tasks of a batch, and the errors of the next one. */
+  /** The number of valid tasks of a batch, and the errors of the next task. */
   private record Checked(int tasks, List<FieldError> errors) {}
 
   private static Checked checked(int batch, String schema, String payload) {
@@ -334,7 +335,7 @@ class PayloadSchemaTest {
   }
 
   /**
-   * Without a bound, each would take more memory than a node has: name, schema, pointer of the
+   * Cases that would take more memory than a node has without a bound: name, schema, pointer of the
    * error.
    */
   static Stream<Arguments> largePatterns() {
@@ -361,11 +362,11 @@ class PayloadSchemaTest {
 
   @ParameterizedTest(name = "{0}")
   @MethodSource("largePatterns")
-  void the_memory_of_compiled_patterns_is_bounded(String what, String schema, String pointer) {
-    assertThat(schema).as(what).hasSizeLessThan(Limits.SCHEMA_BYTES);
+  void the_memory_of_compiled_patterns_is_bounded(String name, String schema, String pointer) {
+    assertThat(schema).as(name).hasSizeLessThan(Limits.SCHEMA_BYTES);
 
     assertThat(schemaErrors(schema))
-        .as(what)
+        .as(name)
         .singleElement()
         .satisfies(
             error -> {

@@ -163,7 +163,7 @@ class BrokerTargetApiTest {
   }
 
   @Test
-  void a_tenant_publishes_only_where_an_admin_granted_it() {
+  void a_tenant_can_publish_only_to_targets_that_an_admin_granted() {
     String owner = api.key("grants", "owner");
     String body = json("{'type': 'a', 'target': {'kafka': {'topic': 'orders.new'}}}");
     api.request("POST", "/v1/tasks")
@@ -231,10 +231,10 @@ class BrokerTargetApiTest {
   }
 
   @Test
-  void a_repeated_request_gets_the_same_response_only_for_keys_of_the_same_types() {
+  void a_repeated_request_gets_the_same_response_only_with_a_key_for_the_same_types() {
     String first = api.key("scopes", "producer", "a");
     String same = api.key("scopes", "producer", "a");
-    String next = api.key("scopes", "producer", "b");
+    String ofOtherType = api.key("scopes", "producer", "b");
     String task = json("{'type': 'a'}");
     String batch = "{\"tasks\": [" + task + "]}";
     TestApi.Reply one = send("/v1/tasks", first, "s-1", task).expect(202);
@@ -244,10 +244,10 @@ class BrokerTargetApiTest {
         .isEqualTo(one.text("id"));
     assertThat(send("/v1/tasks/batch", same, "s-2", batch).expect(202).body())
         .isEqualTo(many.body());
-    send("/v1/tasks", next, "s-1", task).expect(ErrorCode.IDEMPOTENCY_MISMATCH);
-    send("/v1/tasks/batch", next, "s-2", batch).expect(ErrorCode.IDEMPOTENCY_MISMATCH);
-    send("/v1/tasks", next, "s-3", task).expect(ErrorCode.MISSING_SCOPE);
-    send("/v1/tasks/batch", next, "s-4", batch).expect(ErrorCode.MISSING_SCOPE);
+    send("/v1/tasks", ofOtherType, "s-1", task).expect(ErrorCode.IDEMPOTENCY_MISMATCH);
+    send("/v1/tasks/batch", ofOtherType, "s-2", batch).expect(ErrorCode.IDEMPOTENCY_MISMATCH);
+    send("/v1/tasks", ofOtherType, "s-3", task).expect(ErrorCode.MISSING_SCOPE);
+    send("/v1/tasks/batch", ofOtherType, "s-4", batch).expect(ErrorCode.MISSING_SCOPE);
   }
 
   @ParameterizedTest

@@ -11,7 +11,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import tools.jackson.databind.JsonNode;
 
-/** Who is told how tasks end and that dead letters grow, as it is asked for and shown. */
+/** Callbacks of tasks and types, and alerts of tenants, as they are set and shown. */
 class CallbackApiTest {
 
   private static final String DONE = "{\"http\": {\"url\": \"https://example.com/done\"}}";
@@ -53,13 +53,13 @@ class CallbackApiTest {
 
   @Test
   void a_type_keeps_its_callbacks_until_they_are_removed() {
-    api.put("/v1/types/told")
+    api.put("/v1/types/with-callbacks")
         .json("{\"onComplete\": %s, \"onDead\": %s}".formatted(DONE, DIED))
         .send()
         .expect(201);
-    JsonNode type = api.get("/v1/types/told").send().expect(200).json();
-    api.put("/v1/types/told").json("{}").send().expect(200);
-    JsonNode plain = api.get("/v1/types/told").send().expect(200).json();
+    JsonNode type = api.get("/v1/types/with-callbacks").send().expect(200).json();
+    api.put("/v1/types/with-callbacks").json("{}").send().expect(200);
+    JsonNode plain = api.get("/v1/types/with-callbacks").send().expect(200).json();
 
     assertThat(type.at("/onComplete/http/url").asString()).isEqualTo("https://example.com/done");
     assertThat(type.at("/onDead/http/url").asString()).isEqualTo("https://example.com/died");
@@ -110,7 +110,7 @@ class CallbackApiTest {
   }
 
   @Test
-  void a_tenant_has_its_own_alert_the_default_or_none() {
+  void a_tenant_can_have_its_own_alert_the_default_or_none() {
     TestApi.Reply own =
         api.put("/v1/tenants/alerted")
             .json(
@@ -120,7 +120,7 @@ class CallbackApiTest {
     JsonNode shown = api.get("/v1/tenants/alerted").send().expect(200).json();
     JsonNode off =
         api.put("/v1/tenants/alerted").json("{\"alert\": null}").send().expect(200).json();
-    JsonNode usual = api.put("/v1/tenants/alerted").json("{}").send().expect(200).json();
+    JsonNode byDefault = api.put("/v1/tenants/alerted").json("{}").send().expect(200).json();
 
     assertThat(own.json().get("alert"))
         .isEqualTo(
@@ -131,13 +131,13 @@ class CallbackApiTest {
                 """));
     assertThat(shown).isEqualTo(own.json());
     assertThat(off.get("alert").isNull()).isTrue();
-    assertThat(usual.has("alert")).isFalse();
+    assertThat(byDefault.has("alert")).isFalse();
   }
 
   @Test
   void an_alert_defaults_to_ten_deaths_in_five_minutes() {
     JsonNode alert =
-        api.put("/v1/tenants/usual")
+        api.put("/v1/tenants/default-alert")
             .json("{\"alert\": {\"target\": %s}}".formatted(DONE))
             .send()
             .expect(200)

@@ -22,7 +22,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import tools.jackson.databind.JsonNode;
 
-/** What one can learn of a task afterwards. */
+/** The recorded attempts and transitions of a task. */
 class StoryApiTest {
 
   private static final int ATTEMPTS = 250;
@@ -34,7 +34,7 @@ class StoryApiTest {
   static void start() {
     api = TestApi.start();
     api.world.node("node");
-    old = api.task("{\"type\": \"old\", \"delay\": \"1h\"}"); // nobody claims it
+    old = api.task("{\"type\": \"old\", \"delay\": \"1h\"}"); // not due, so never claimed
     String day = api.world.value("SELECT partition FROM carillon.task WHERE id = '" + old + "'");
     api.world.sql(
         """
@@ -57,8 +57,8 @@ class StoryApiTest {
     api.close();
   }
 
-  /** The fences of all items from a cursor on, page by page. */
-  private static List<Integer> walk(String path, int limit, @Nullable String cursor) {
+  /** Reads all pages from a cursor on and returns the fences of their items. */
+  private static List<Integer> readPages(String path, int limit, @Nullable String cursor) {
     List<Integer> fences = new ArrayList<>();
     String next = cursor;
     do {
@@ -71,20 +71,24 @@ class StoryApiTest {
     return fences;
   }
 
-  private static List<Integer> down(int from, int to) {
+  private static List<Integer> descending(int from, int to) {
     return IntStream.rangeClosed(to, from).boxed().toList().reversed();
   }
 
   @Test
   void pages_list_every_attempt_once_newest_first() {
-    assertThat(walk("/v1/tasks/" + old + "/attempts", 100, null)).isEqualTo(down(ATTEMPTS, 1));
-    assertThat(walk("/v1/tasks/" + old + "/attempts", 125, null)).isEqualTo(down(ATTEMPTS, 1));
+    assertThat(readPages("/v1/tasks/" + old + "/attempts", 100, null))
+        .isEqualTo(descending(ATTEMPTS, 1));
+    assertThat(readPages("/v1/tasks/" + old + "/attempts", 125, null))
+        .isEqualTo(descending(ATTEMPTS, 1));
   }
 
   @Test
   void pages_list_every_transition_once_and_the_creation_last() {
-    assertThat(walk("/v1/tasks/" + old + "/transitions", 100, null)).isEqualTo(down(ATTEMPTS, 0));
-    assertThat(walk("/v1/tasks/" + old + "/transitions", 125, null)).isEqualTo(down(ATTEMPTS, 0));
+    assertThat(readPages("/v1/tasks/" + old + "/transitions", 100, null))
+        .isEqualTo(descending(ATTEMPTS, 0));
+    assertThat(readPages("/v1/tasks/" + old + "/transitions", 125, null))
+        .isEqualTo(descending(ATTEMPTS, 0));
   }
 
   @Test
@@ -94,12 +98,13 @@ class StoryApiTest {
     assertThat(task.get("attempts").size()).isEqualTo(100);
     assertThat(task.get("attempts").get(0).get("fence").asInt()).isEqualTo(ATTEMPTS);
     assertThat(task.get("transitions").get(0).get("cause").asString()).isEqualTo("not_reached");
-    assertThat(walk("/v1/tasks/" + old + "/attempts", 100, task.get("attemptsCursor").asString()))
-        .isEqualTo(down(ATTEMPTS - 100, 1));
     assertThat(
-            walk(
+            readPages("/v1/tasks/" + old + "/attempts", 100, task.get("attemptsCursor").asString()))
+        .isEqualTo(descending(ATTEMPTS - 100, 1));
+    assertThat(
+            readPages(
                 "/v1/tasks/" + old + "/transitions", 100, task.get("transitionsCursor").asString()))
-        .isEqualTo(down(ATTEMPTS - 100, 0));
+        .isEqualTo(descending(ATTEMPTS - 100, 0));
   }
 
   @Test
@@ -203,25 +208,25 @@ class StoryApiTest {
     JsonNode held = api.get("/v1/tasks/" + id).send().expect(200).json();
     api.world.sql(
         "UPDATE carillon.node SET suspects = ARRAY['" + id + "'::uuid] WHERE id = 'node'");
-    JsonNode begun = api.get("/v1/tasks/" + id).send().expect(200).json();
+    JsonNode started = api.get("/v1/tasks/" + id).send().expect(200).json();
 
     assertThat(held.get("status").asString()).isEqualTo("RUNNING");
     assertThat(held.get("waitingFor").get(0).get("reason").asString()).isEqualTo("suspect");
     assertThat(held.get("waitingFor").get(0).get("since")).isEqualTo(held.get("startedAt"));
-    assertThat(begun.has("waitingFor")).isFalse();
+    assertThat(started.has("waitingFor")).isFalse();
   }
 
   static List<String> otherRequests() {
     return List.of(
         "{\"headers\":[]}",
         "{\"a\":1e400,\"b\":1.10}",
-        "[" + "7".repeat(1_001) + "]"); // more digits than are read
+        "[" + "7".repeat(1_001) + "]"); // more digits than the API parses
   }
 
   @ParameterizedTest
   @MethodSource("otherRequests")
   void a_stored_request_in_another_format_is_shown_unchanged(String request) {
-    String id = api.task("{\"type\": \"kept\", \"target\": {\"discard\": {}}}");
+    String id = api.task("{\"type\": \"requested\", \"target\": {\"discard\": {}}}");
     var done = new Attempted(api.world.claimOne("node"), new Outcome.Completed(200, null), request);
     api.world.store.outcomes().finishAttempts(List.of(done), Set.of(), "node");
 

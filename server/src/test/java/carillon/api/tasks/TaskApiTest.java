@@ -21,7 +21,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import tools.jackson.databind.JsonNode;
 
-/** Tasks over the wire, from creation to the end. */
+/** Tasks over HTTP, from their creation to their end. */
 class TaskApiTest {
 
   private static TestApi api;
@@ -220,7 +220,7 @@ class TaskApiTest {
   @Test
   void bulk_changes_succeed_while_partitions_are_created_and_dropped() throws Exception {
     Partition old = new Partition(LocalDate.of(2020, 1, 1));
-    String nobody = "{\"type\":\"nobody\",\"dryRun\":%s}";
+    String noMatch = "{\"type\":\"nobody\",\"dryRun\":%s}";
     try (ExecutorService pool = Executors.newSingleThreadExecutor()) {
       Future<Integer> dropped =
           pool.submit(
@@ -234,16 +234,16 @@ class TaskApiTest {
               });
       do {
         for (boolean isDry : new boolean[] {true, false}) {
-          api.post("/v1/tasks/cancel").json(nobody.formatted(isDry)).send().expect(200);
-          api.post("/v1/tasks/run").json(nobody.formatted(isDry)).send().expect(200);
+          api.post("/v1/tasks/cancel").json(noMatch.formatted(isDry)).send().expect(200);
+          api.post("/v1/tasks/run").json(noMatch.formatted(isDry)).send().expect(200);
         }
       } while (!dropped.isDone());
-      assertThat(dropped.get()).as("partitions dropped meanwhile").isPositive();
+      assertThat(dropped.get()).as("partitions dropped during the requests").isPositive();
     }
   }
 
   @Test
-  void matching_tasks_are_counted_in_a_dry_run_and_then_made_due() {
+  void a_dry_run_only_counts_matching_tasks_and_a_run_makes_them_due() {
     String a = api.task("{\"type\":\"bulk\",\"key\":\"a\",\"delay\":\"1h\"}");
     api.task("{\"type\":\"bulk\",\"key\":\"b\",\"delay\":\"90d\"}");
 
@@ -263,7 +263,7 @@ class TaskApiTest {
   }
 
   @Test
-  void a_type_is_configured_paused_and_removed() {
+  void a_type_is_configured_paused_resumed_and_deleted() {
     String secret = "whsec_" + "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
     TestApi.Reply created =
         api.put("/v1/types/hook")

@@ -212,28 +212,28 @@ class TaskFieldsTest {
 
   @Test
   void lengths_are_limited() {
-    assertMistake("{\"type\":\"t\",\"key\":\"" + "k".repeat(201) + "\"}", ErrorCode.TOO_LONG);
-    assertMistake("{\"type\":\"" + "t".repeat(101) + "\"}", ErrorCode.INVALID_VALUE);
-    assertMistake(
+    assertRejected("{\"type\":\"t\",\"key\":\"" + "k".repeat(201) + "\"}", ErrorCode.TOO_LONG);
+    assertRejected("{\"type\":\"" + "t".repeat(101) + "\"}", ErrorCode.INVALID_VALUE);
+    assertRejected(
         "{\"type\":\"t\",\"concurrencyKey\":\"" + "k".repeat(201) + "\"}", ErrorCode.TOO_LONG);
-    assertMistake(
+    assertRejected(
         "{\"type\":\"t\",\"metadata\":{\"" + "k".repeat(65) + "\":\"\"}}", ErrorCode.TOO_LONG);
-    assertMistake(
+    assertRejected(
         "{\"type\":\"t\",\"metadata\":{\"k\":\"" + "v".repeat(513) + "\"}}", ErrorCode.TOO_LONG);
-    assertMistake(
+    assertRejected(
         "{\"type\":\"t\",\"payload\":\"" + "p".repeat(262_143) + "\"}",
         ErrorCode.PAYLOAD_TOO_LARGE);
-    assertMistake(
+    assertRejected(
         "{\"type\":\"t\",\"payload\":\"" + "\u20ac".repeat(87_381) + "\"}",
         ErrorCode.PAYLOAD_TOO_LARGE);
     StringBuilder pairs = new StringBuilder("\"k\":\"\"");
     for (int i = 0; i < 16; i++) {
       pairs.append(",\"k").append(i).append("\":\"\"");
     }
-    assertMistake("{\"type\":\"t\",\"metadata\":{" + pairs + "}}", ErrorCode.TOO_LONG);
+    assertRejected("{\"type\":\"t\",\"metadata\":{" + pairs + "}}", ErrorCode.TOO_LONG);
   }
 
-  private void assertMistake(String json, ErrorCode code) {
+  private void assertRejected(String json, ErrorCode code) {
     ApiException e = catchThrowableOfType(ApiException.class, () -> read(json));
 
     assertThat(e.code()).isEqualTo(code);

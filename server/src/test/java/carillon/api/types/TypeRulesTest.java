@@ -65,10 +65,10 @@ class TypeRulesTest {
         .send()
         .expect(201);
 
-    JsonNode refused = api.delete("/v1/types/scheduled").send().expect(409).json();
+    JsonNode rejected = api.delete("/v1/types/scheduled").send().expect(409).json();
 
-    assertThat(refused.get("code").asString()).isEqualTo("type_in_use");
-    assertThat(refused.get("detail").asString()).startsWith("schedule nightly creates tasks of");
+    assertThat(rejected.get("code").asString()).isEqualTo("type_in_use");
+    assertThat(rejected.get("detail").asString()).startsWith("schedule nightly creates tasks of");
     api.delete("/v1/schedules/nightly").send().expect(204);
     api.delete("/v1/types/scheduled").send().expect(204);
   }
@@ -114,11 +114,11 @@ class TypeRulesTest {
           "successCodes": ["2xx"], "deadCodes": [204]      | exclusive_fields | /deadCodes
           """)
   void invalid_status_codes_are_rejected(String field, String code, String pointer) {
-    TestApi.Reply reply = api.put("/v1/types/refused").json("{" + field + "}").send().expect(422);
+    TestApi.Reply reply = api.put("/v1/types/rejected").json("{" + field + "}").send().expect(422);
 
     assertThat(reply.text("code")).isEqualTo(code);
     assertThat(firstError(reply).get("pointer").asString()).isEqualTo(pointer);
-    api.get("/v1/types/refused").send().expect(404);
+    api.get("/v1/types/rejected").send().expect(404);
   }
 
   @Test
@@ -234,13 +234,13 @@ class TypeRulesTest {
     String id = create("edited", "{\"old\": true}").expect(202).text("id");
     type("edited", ORDER);
 
-    TestApi.Reply refused =
+    TestApi.Reply rejected =
         api.patch("/v1/tasks/" + id)
             .json("{\"payload\": {\"amount\": 0}, \"priority\": 9}")
             .send()
             .expect(ErrorCode.SCHEMA_MISMATCH);
 
-    assertThat(firstError(refused).get("pointer").asString()).isEqualTo("/payload/amount");
+    assertThat(firstError(rejected).get("pointer").asString()).isEqualTo("/payload/amount");
     JsonNode after = api.get("/v1/tasks/" + id).send().json();
     assertThat(after.get("priority").asInt()).isEqualTo(5);
     assertThat(after.get("version").asInt()).isEqualTo(1);
@@ -251,13 +251,13 @@ class TypeRulesTest {
 
   @Test
   void a_dead_task_that_no_longer_matches_must_be_edited_before_a_redrive() {
-    String id = dead("redriven", "{\"sum\": 7}");
+    String id = createDead("redriven", "{\"sum\": 7}");
     type("redriven", ORDER);
 
-    TestApi.Reply refused =
+    TestApi.Reply rejected =
         api.post("/v1/tasks/" + id + "/redrive").send().expect(ErrorCode.SCHEMA_MISMATCH);
 
-    assertThat(refused.text("detail"))
+    assertThat(rejected.text("detail"))
         .startsWith(
             "the payload no longer matches the schema of its type; edit it first: /payload");
     assertThat(api.get("/v1/tasks/" + id).send().text("status")).isEqualTo("DEAD");
@@ -285,7 +285,7 @@ class TypeRulesTest {
   }
 
   /** A dead task of a pull worker. */
-  private static String dead(String type, String payload) {
+  private static String createDead(String type, String payload) {
     String id = api.task("{\"type\": \"%s\", \"payload\": %s}".formatted(type, payload));
     JsonNode claimed =
         api.post("/v1/work/claim")
@@ -305,7 +305,7 @@ class TypeRulesTest {
   }
 
   @Test
-  void a_repeat_gets_the_first_response_although_the_schema_has_changed() {
+  void a_repeated_request_gets_the_first_response_although_the_schema_has_changed() {
     String body = task("repeated", "{}");
     TestApi.Reply first =
         api.post("/v1/tasks").header("Idempotency-Key", "r-1").json(body).send().expect(202);

@@ -74,7 +74,7 @@ class UiTest {
   }
 
   /** All files that a browser can load, starting from the page. */
-  private static Map<String, TestApi.Reply> everythingReachable() {
+  private static Map<String, TestApi.Reply> reachableFiles() {
     JsonNode imports = Json.MAPPER.readTree(importMap()).get("imports");
     Map<String, TestApi.Reply> found = new TreeMap<>();
     Deque<String> todo = new ArrayDeque<>();
@@ -111,7 +111,8 @@ class UiTest {
   }
 
   private static Set<String> ownFiles() throws IOException {
-    Path root = Path.of("src/main/resources/ui"); // target may have deleted files
+    Path root =
+        Path.of("src/main/resources/ui"); // not target/classes, which may have deleted files
     Set<String> names = new TreeSet<>();
     try (Stream<Path> files = Files.walk(root)) {
       files
@@ -125,7 +126,7 @@ class UiTest {
 
   @Test
   void every_imported_module_is_served_and_every_file_is_reachable() throws Exception {
-    Map<String, TestApi.Reply> found = everythingReachable();
+    Map<String, TestApi.Reply> found = reachableFiles();
 
     assertThat(found.keySet()).containsAll(ownFiles().stream().map("/ui/"::concat).toList());
     found.forEach(
@@ -168,14 +169,15 @@ class UiTest {
   void files_are_cached_and_compressed_for_clients_that_support_it() throws Exception {
     for (String path : List.of("/", "/ui/app.js", "/ui/lib/pico/pico.min.css")) {
       TestApi.Reply plain = file(path).expect(200);
-      HttpResponse<byte[]> packed = packed(path, "br, gzip;q=0.5");
+      HttpResponse<byte[]> compressed = requestCompressed(path, "br, gzip;q=0.5");
 
-      assertThat(packed.headers().firstValue("content-encoding")).hasValue("gzip");
-      assertThat(packed.headers().firstValue("vary")).hasValue("Accept-Encoding");
-      assertThat(unpacked(packed.body())).isEqualTo(plain.body());
-      assertThat(packed("/ui/app.js", "gzip;q=0").headers().firstValue("content-encoding"))
+      assertThat(compressed.headers().firstValue("content-encoding")).hasValue("gzip");
+      assertThat(compressed.headers().firstValue("vary")).hasValue("Accept-Encoding");
+      assertThat(decompress(compressed.body())).isEqualTo(plain.body());
+      assertThat(
+              requestCompressed("/ui/app.js", "gzip;q=0").headers().firstValue("content-encoding"))
           .isEmpty();
-      String tag = packed.headers().firstValue("etag").orElseThrow();
+      String tag = compressed.headers().firstValue("etag").orElseThrow();
       assertThat(tag).isNotEqualTo(plain.header("etag"));
       api.request("GET", path)
           .header("If-None-Match", tag)
@@ -188,7 +190,8 @@ class UiTest {
     }
   }
 
-  private static HttpResponse<byte[]> packed(String path, String accepted) throws Exception {
+  private static HttpResponse<byte[]> requestCompressed(String path, String accepted)
+      throws Exception {
     try (HttpClient client = HttpClient.newHttpClient()) {
       return client.send(
           HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + api.port() + path))
@@ -198,7 +201,7 @@ class UiTest {
     }
   }
 
-  private static String unpacked(byte[] bytes) throws IOException {
+  private static String decompress(byte[] bytes) throws IOException {
     try (var in = new GZIPInputStream(new ByteArrayInputStream(bytes))) {
       return new String(in.readAllBytes(), StandardCharsets.UTF_8);
     }
@@ -221,7 +224,7 @@ class UiTest {
         "/ui/pages//tasks.js",
         "/ui/pages/tasks.js%00.css"
       })
-  void a_path_outside_the_dashboards_files_is_not_found(String path) {
+  void a_path_outside_the_files_of_the_dashboard_is_not_found(String path) {
     file(path).expect(ErrorCode.NOT_FOUND);
   }
 }

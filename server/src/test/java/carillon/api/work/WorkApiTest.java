@@ -19,7 +19,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import tools.jackson.databind.JsonNode;
 
-/** Workers that claim, report and renew, and the dead letters that they leave. */
+/** Claims, reports and renewals of workers, and the resulting dead letters. */
 class WorkApiTest {
 
   private static TestApi api;
@@ -102,14 +102,14 @@ class WorkApiTest {
         CompletableFuture.supplyAsync(
             () ->
                 api.post("/v1/work/claim")
-                    .json("{\"types\":[\"none\"],\"wait\":\"25s\",\"worker\":\"leaver\"}")
+                    .json("{\"types\":[\"none\"],\"wait\":\"25s\",\"worker\":\"leaving\"}")
                     .send());
-    long asked = System.nanoTime();
+    long startedAt = System.nanoTime();
 
-    await().until(() -> hangUp("stranger") == 0 && hangUp("leaver") == 1);
+    await().until(() -> hangUp("stranger") == 0 && hangUp("leaving") == 1);
 
     assertThat(claim.join().expect(200).json().get("tasks")).isEmpty();
-    assertThat(Duration.ofNanos(System.nanoTime() - asked)).isLessThan(Duration.ofSeconds(20));
+    assertThat(Duration.ofNanos(System.nanoTime() - startedAt)).isLessThan(Duration.ofSeconds(20));
   }
 
   private static int hangUp(String worker) {
@@ -118,7 +118,7 @@ class WorkApiTest {
   }
 
   @Test
-  void cancelling_a_running_task_requests_its_cancel() {
+  void a_running_task_is_cancelled_when_its_attempt_fails() {
     api.task("{\"type\":\"running\"}");
     JsonNode task = claim("running").get(0);
 
@@ -144,7 +144,7 @@ class WorkApiTest {
                   .expect(200)
                   .json()
                   .get("items"))
-          .as("found by what came back with the error, among %s", list)
+          .as("found by the response stored with the error, in %s", list)
           .hasSize(1);
     }
     JsonNode letters =
@@ -249,7 +249,7 @@ class WorkApiTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"completed", "dead"})
-  void a_worker_cannot_report_tasks_of_types_it_has_no_access_to(String outcome) {
+  void a_worker_cannot_report_tasks_of_types_that_its_key_does_not_allow(String outcome) {
     api.post("/v1/tasks")
         .json("{\"type\":\"not-yours\",\"target\":{\"pull\":{}}}")
         .send()

@@ -102,17 +102,17 @@ class ArchiverTest {
     return ids;
   }
 
-  private String letters() {
+  private String deadLetters() {
     return world.value("SELECT count(*) FROM carillon.dead_letter");
   }
 
   @Test
-  void letters_are_written_to_one_file_that_only_its_owner_can_read() throws IOException {
+  void dead_letters_are_written_to_one_file_that_only_its_owner_can_read() throws IOException {
     List<TaskId> ids = OldDeadLetters.insert(world, 3);
 
     assertThat(archiver().archiveOnce()).isPositive();
 
-    assertThat(letters()).isEqualTo("0");
+    assertThat(deadLetters()).isEqualTo("0");
     assertThat(archivedIds())
         .containsExactlyInAnyOrderElementsOf(ids.stream().map(TaskId::toString).toList());
     assertThat(files()).hasSize(1);
@@ -130,52 +130,53 @@ class ArchiverTest {
   }
 
   @Test
-  void no_file_is_written_before_the_time_to_live() throws IOException {
+  void dead_letters_are_not_archived_before_their_time_to_live() throws IOException {
     OldDeadLetters.insert(world, 3);
     world.sql("UPDATE carillon.dead_letter SET kept_from = now()");
 
     assertThat(archiver().archiveOnce()).isPositive();
 
     assertThat(files()).isEmpty();
-    assertThat(letters()).isEqualTo("3");
+    assertThat(deadLetters()).isEqualTo("3");
   }
 
   @Test
-  void a_crash_after_writing_a_file_archives_its_letters_again() throws IOException {
+  void dead_letters_are_archived_again_after_a_crash_between_file_and_delete() throws IOException {
     List<TaskId> ids = OldDeadLetters.insert(world, 2);
-    List<DeadLetterArchive.Letter> read = world.store.archive().oldest(TTL, 10, 1 << 20).letters();
+    List<DeadLetterArchive.Letter> unarchived =
+        world.store.archive().oldest(TTL, 10, 1 << 20).letters();
     new ArchiveFiles(archive())
         .write(
-            "dead-letters-crashed", read.stream().map(letter -> letter.task().line()).iterator());
+            "dead-letters-crashed",
+            unarchived.stream().map(letter -> letter.task().line()).iterator());
 
     archiver().archiveOnce();
 
-    assertThat(letters()).isEqualTo("0");
+    assertThat(deadLetters()).isEqualTo("0");
     assertThat(files()).hasSize(2);
     assertThat(archivedIds()).hasSize(4).containsOnly(ids.get(0).toString(), ids.get(1).toString());
   }
 
   @Test
-  void letters_that_cannot_be_dropped_are_written_only_once() throws IOException {
+  void dead_letters_that_cannot_be_deleted_are_written_only_once() throws IOException {
     OldDeadLetters.insert(world, 2);
     world.sql("ALTER TABLE carillon.audit ADD CONSTRAINT broken CHECK (who = '')");
     Archiver archiver = archiver();
 
     assertThatThrownBy(archiver::archiveOnce).isInstanceOf(StoreException.class);
     assertThatThrownBy(archiver::archiveOnce).isInstanceOf(StoreException.class);
-    assertThat(letters()).isEqualTo("2");
+    assertThat(deadLetters()).isEqualTo("2");
     world.sql("ALTER TABLE carillon.audit DROP CONSTRAINT broken");
     assertThat(archiver.archiveOnce()).isZero();
     assertThat(archiver.archiveOnce()).isPositive();
 
-    assertThat(letters()).isEqualTo("0");
+    assertThat(deadLetters()).isEqualTo("0");
     assertThat(files()).hasSize(1);
     assertThat(archivedIds()).hasSize(2);
   }
 
   @Test
-  void a_file_is_kept_if_its_letters_were_dropped_by_a_commit_whose_response_was_lost()
-      throws IOException {
+  void a_file_is_kept_if_the_response_to_the_commit_was_lost() throws IOException {
     OldDeadLetters.insert(world, 2);
     world.sql("ALTER TABLE carillon.audit ADD CONSTRAINT broken CHECK (who = '')");
     Archiver archiver = archiver();
@@ -190,9 +191,9 @@ class ArchiverTest {
   }
 
   @Test
-  void a_letter_redriven_while_its_file_is_written_stays() throws IOException {
+  void a_dead_letter_redriven_while_its_file_is_written_is_not_deleted() throws IOException {
     List<TaskId> ids = OldDeadLetters.insert(world, 2);
-    Archiver archiver = archiver(world, () -> redriven(ids.getFirst()));
+    Archiver archiver = archiver(world, () -> redrive(ids.getFirst()));
 
     archiver.archiveOnce();
 
@@ -203,23 +204,26 @@ class ArchiverTest {
   }
 
   @Test
-  void a_file_is_deleted_if_none_of_its_letters_was_dropped() throws IOException {
+  void a_file_is_deleted_if_all_its_dead_letters_were_redriven() throws IOException {
     List<TaskId> ids = OldDeadLetters.insert(world, 1);
 
-    assertThat(archiver(world, () -> redriven(ids.getFirst())).archiveOnce()).isPositive();
+    assertThat(archiver(world, () -> redrive(ids.getFirst())).archiveOnce()).isPositive();
 
     assertThat(files()).isEmpty();
     assertThat(events).isEmpty();
   }
 
-  /** Called after the letters were read. */
-  private NodeLease redriven(TaskId id) {
+  /**
+   * Redrives a task when the archiver reads its lease, which it does after reading the dead
+   * letters.
+   */
+  private NodeLease redrive(TaskId id) {
     world.db.inTransaction(tx -> world.tasks.redrive(tx, World.TENANT, id, "test", null));
     return NodeLease.renewed("node", System.nanoTime(), TTL);
   }
 
   @Test
-  void a_directory_that_is_not_writable_loses_no_letter() throws IOException {
+  void no_dead_letter_is_lost_if_the_directory_is_not_writable() throws IOException {
     OldDeadLetters.insert(world, 3);
     Files.writeString(directory.resolve("a"), "a file where the directory should be");
     Archiver archiver = archiver();
@@ -227,27 +231,27 @@ class ArchiverTest {
     assertThat(archiver.archiveOnce()).isPositive();
     assertThat(archiver.archiveOnce()).isPositive();
 
-    assertThat(letters()).isEqualTo("3");
+    assertThat(deadLetters()).isEqualTo("3");
     assertThat(events)
         .containsExactly(new EngineEvent.ArchiveFailed(), new EngineEvent.ArchiveFailed());
 
     Files.delete(directory.resolve("a"));
     archiver.archiveOnce();
 
-    assertThat(letters()).isEqualTo("0");
+    assertThat(deadLetters()).isEqualTo("0");
     assertThat(archivedIds()).hasSize(3);
   }
 
   @Test
-  void concurrent_archivers_lose_nothing_and_count_each_letter_once()
+  void concurrent_archivers_lose_nothing_and_count_each_dead_letter_once()
       throws IOException, InterruptedException, ExecutionException {
     int count = 5_000;
     List<TaskId> ids = OldDeadLetters.insert(world, count);
     try (World other = world.anotherProcess();
         ExecutorService threads = Executors.newCachedThreadPool()) {
-      Callable<Boolean> here = () -> emptied(archiver());
+      Callable<Boolean> here = () -> archiveAll(archiver());
       Callable<Boolean> there =
-          () -> emptied(archiver(other, () -> NodeLease.renewed("node-2", 0, TTL)));
+          () -> archiveAll(archiver(other, () -> NodeLease.renewed("node-2", 0, TTL)));
       for (Future<Boolean> each : threads.invokeAll(List.of(here, there))) {
         assertThat(each.get()).isTrue();
       }
@@ -263,16 +267,16 @@ class ArchiverTest {
         .hasSizeGreaterThanOrEqualTo(count);
   }
 
-  /** Continues although another archiver may be faster. */
-  private boolean emptied(Archiver archiver) {
-    while (!letters().equals("0")) {
+  /** Archives until no dead letters are left, whichever archiver took the last one. */
+  private boolean archiveAll(Archiver archiver) {
+    while (!deadLetters().equals("0")) {
       archiver.archiveOnce();
     }
     return true;
   }
 
   @Test
-  void a_hundred_thousand_letters_are_archived_in_batches() throws IOException {
+  void a_hundred_thousand_dead_letters_are_archived_in_batches() throws IOException {
     int count = 100_000;
     OldDeadLetters.insertBare(world, count);
     world.countStatements();
@@ -285,7 +289,7 @@ class ArchiverTest {
 
     assertThat(passes).isBetween(50, 51);
     assertThat(files()).hasSize(50);
-    assertThat(letters()).isEqualTo("0");
+    assertThat(deadLetters()).isEqualTo("0");
     assertThat(
             Integer.parseInt(
                 world.value(

@@ -48,8 +48,8 @@ class BackfillerTest {
   }
 
   private Backfill start(String schedule, int times) {
-    var asked = new Backfills.Request(TEN, TEN.plusSeconds(times - 1), OverlapRule.ALLOW, false);
-    return ((Backfills.Result.Saved) scheduled.backfill(schedule, asked)).backfill();
+    var request = new Backfills.Request(TEN, TEN.plusSeconds(times - 1), OverlapRule.ALLOW, false);
+    return ((Backfills.Result.Saved) scheduled.backfill(schedule, request)).backfill();
   }
 
   private Backfill find(Backfill backfill) {
@@ -61,7 +61,7 @@ class BackfillerTest {
   }
 
   @Test
-  void a_pass_takes_one_step_of_each_backfill_and_repeats_at_once_while_there_is_more() {
+  void a_pass_runs_one_step_of_each_backfill_and_is_repeated_at_once_while_more_remains() {
     scheduled.every("s", 1);
     Backfill large = start("s", 1_500);
     Backfill small = start("s", 10);
@@ -75,7 +75,7 @@ class BackfillerTest {
     assertThat(events)
         .containsExactly(
             new EngineEvent.Backfilled(1_000),
-            new EngineEvent.Backfilled(0), // the small backfill finds its tasks created
+            new EngineEvent.Backfilled(0), // its tasks exist already: the backfills overlap
             new EngineEvent.Backfilled(500));
   }
 
@@ -84,14 +84,15 @@ class BackfillerTest {
     scheduled.every("s", 1);
     Backfill ours = start("s", 10);
     Optional<Term> term = new Leadership(world.db).take("node", Duration.ofMinutes(1));
-    AtomicInteger asked = new AtomicInteger();
-    Db once = world.db.onlyInTerm(() -> asked.incrementAndGet() == 2 ? Optional.empty() : term);
-    var steps = new BackfillSteps(once, world.tasks, StoredSchedule::timetable);
+    AtomicInteger termReads = new AtomicInteger();
+    Db losesTerm =
+        world.db.onlyInTerm(() -> termReads.incrementAndGet() == 2 ? Optional.empty() : term);
+    var steps = new BackfillSteps(losesTerm, world.tasks, StoredSchedule::timetable);
 
     assertThatThrownBy(new Backfiller(steps, events::add)::backfillOnce)
         .isInstanceOfSatisfying(StoreException.class, e -> assertThat(e.isStaleTerm()).isTrue());
 
-    assertThat(asked).as("it was not postponed").hasValue(2);
+    assertThat(termReads).as("reads of the term; postponing would read it again").hasValue(2);
     assertThat(find(ours).state()).isEqualTo(State.RUNNING);
   }
 

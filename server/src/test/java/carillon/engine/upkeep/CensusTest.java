@@ -43,7 +43,7 @@ class CensusTest {
     return new Census(new WaitingCounts(world.db), world.clock, nanos::get);
   }
 
-  /** Creates waiting tasks, and as many cancelled ones. */
+  /** Creates waiting tasks and the same number of cancelled ones. */
   private void insert(String day, int lane, int tasks) {
     world.sql(
         """
@@ -57,12 +57,12 @@ class CensusTest {
     flushStatistics();
   }
 
-  /** Otherwise PostgreSQL would delay its statistics by some seconds. */
+  /** Publishes the statistics at once; PostgreSQL would delay them by some seconds. */
   private void flushStatistics() {
     world.sql("SELECT pg_stat_force_next_flush()");
   }
 
-  /** Runs passes until a round has ended, and returns the pause after the last. */
+  /** Runs passes until a round has ended, and returns the pause after the last pass. */
   private Duration round() {
     String before = begunAt();
     Duration pause = census.countOnce();

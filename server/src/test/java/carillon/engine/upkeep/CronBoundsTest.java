@@ -30,7 +30,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The planner with more work than one step can do or read. */
+/** The planner with more work than fits into one step. */
 class CronBoundsTest {
 
   private World world;
@@ -53,7 +53,7 @@ class CronBoundsTest {
     return start.plusSeconds(seconds);
   }
 
-  /** Repeats failed passes, as the loop does, and returns how many failed. */
+  /** Repeats failed passes, as the loop does, and returns their number. */
   private int planThroughFailures(Instant time) {
     for (int failed = 0; failed < 30; failed++) {
       try {
@@ -63,12 +63,12 @@ class CronBoundsTest {
         assertThat(e.isTooMuch()).as(e.toString()).isTrue();
       }
     }
-    throw new AssertionError("fails for ever");
+    throw new AssertionError("fails forever");
   }
 
   @ParameterizedTest
   @ValueSource(strings = {"57014", "25P03", "53200"})
-  void a_step_that_times_out_is_made_smaller(String state) {
+  void a_step_that_times_out_is_repeated_with_fewer_schedules(String state) {
     for (int i = 0; i < 100; i++) {
       TestSchedule.every("s" + i, Duration.ofMinutes(1)).insert(world, start);
     }
@@ -76,7 +76,7 @@ class CronBoundsTest {
         """
         CREATE FUNCTION refuse_many() RETURNS trigger LANGUAGE plpgsql AS $$
         BEGIN
-            IF (SELECT count(*) FROM made) > 20 THEN
+            IF (SELECT count(*) FROM inserted) > 20 THEN
                 RAISE EXCEPTION 'too many' USING ERRCODE = '%s';
             END IF;
             RETURN NULL;
@@ -86,7 +86,7 @@ class CronBoundsTest {
             .formatted(state));
     world.sql(
         "CREATE TRIGGER refuse_many AFTER INSERT ON carillon.schedule_fire REFERENCING NEW TABLE AS"
-            + " made FOR EACH STATEMENT EXECUTE FUNCTION refuse_many()");
+            + " inserted FOR EACH STATEMENT EXECUTE FUNCTION refuse_many()");
 
     int failed = planThroughFailures(at(30));
 
@@ -137,7 +137,7 @@ class CronBoundsTest {
         CROSS JOIN generate_series(timestamptz '%1$s' - interval '199 s', '%1$s', interval '1 s') AS at
         """
             .formatted(start));
-    List<DueSchedules.Locked> looked = new ArrayList<>();
+    List<DueSchedules.Locked> read = new ArrayList<>();
 
     DueSchedules.Step step =
         new DueSchedules(world.db, world.tasks)
@@ -145,12 +145,12 @@ class CronBoundsTest {
                 start,
                 1_000,
                 due -> {
-                  looked.addAll(due);
+                  read.addAll(due);
                   return List.of();
                 });
 
     assertThat(step.due()).isEqualTo(250);
-    assertThat(looked).hasSize(100).allMatch(due -> due.unsettled().size() == 200);
+    assertThat(read).hasSize(100).allMatch(due -> due.unsettled().size() == 200);
   }
 
   @Test
@@ -236,17 +236,17 @@ class CronBoundsTest {
     world.sql("UPDATE carillon.leadership SET lease_until = now()");
     var leading = new TestPlanner(world, world.db.onlyInTerm(() -> term), start);
     TestSchedule.every("s", Duration.ofMinutes(1)).insert(world, start);
-    world.sql("CREATE SEQUENCE tries");
+    world.sql("CREATE SEQUENCE inserts");
     world.sql(
         """
         CREATE FUNCTION die() RETURNS trigger LANGUAGE plpgsql AS $$
         BEGIN
-            IF nextval('tries') = 1 THEN
+            IF nextval('inserts') = 1 THEN
                 WHILE NOT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted) LOOP
                     PERFORM pg_sleep(0.01);
                 END LOOP;
                 PERFORM pg_terminate_backend(pg_backend_pid());
-                PERFORM pg_sleep(5); -- never: the session ends first
+                PERFORM pg_sleep(5); -- not reached: the session ends first
             END IF;
             RETURN NULL;
         END
@@ -259,7 +259,7 @@ class CronBoundsTest {
       Future<Optional<Term>> other =
           threads.submit(
               () -> {
-                await().until(() -> !world.value("SELECT is_called FROM tries").equals("f"));
+                await().until(() -> !world.value("SELECT is_called FROM inserts").equals("f"));
                 return leadership.take("other", Duration.ofMinutes(1));
               });
       assertThatThrownBy(() -> leading.planAt(at(3_600)))

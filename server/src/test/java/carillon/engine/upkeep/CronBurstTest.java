@@ -14,13 +14,13 @@ import org.junit.jupiter.api.Test;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Many schedules due at the same time, by the clock of the database. */
+/** Many schedules that are due at the same time by the clock of the database. */
 @Tag("slow")
 class CronBurstTest {
 
   private static final Logger log = LoggerFactory.getLogger(CronBurstTest.class);
   private static final int SCHEDULES = 10_000;
-  private static final int IDLE = 100_000;
+  private static final int NOT_DUE = 100_000;
   private static final int PASSES = 200;
 
   private World world;
@@ -36,9 +36,9 @@ class CronBurstTest {
   }
 
   @Test
-  void ten_thousand_fires_of_one_second_have_tasks_before_it() {
-    Instant began = world.clock.instant();
-    Instant due = began.truncatedTo(ChronoUnit.SECONDS).plusSeconds(30);
+  void ten_thousand_fires_of_one_second_have_their_tasks_before_that_second() {
+    Instant start = world.clock.instant();
+    Instant due = start.truncatedTo(ChronoUnit.SECONDS).plusSeconds(30);
     world.sql(
         """
         INSERT INTO carillon.schedule (
@@ -51,13 +51,13 @@ class CronBurstTest {
         """
             .formatted(due, SCHEDULES));
 
-    new TestPlanner(world, began).planAt(due.minusSeconds(30));
+    new TestPlanner(world, start).planAt(due.minusSeconds(30));
 
-    Duration room = Duration.between(world.clock.instant(), due);
+    Duration left = Duration.between(world.clock.instant(), due);
     assertThat(world.value("SELECT count(*) FROM carillon.task WHERE due_at = '" + due + "'"))
         .isEqualTo("" + SCHEDULES);
-    log.info("all tasks were there {} before they were due", room);
-    assertThat(room).as("time left when all tasks were created").isPositive();
+    log.info("all tasks were created {} before they were due", left);
+    assertThat(left).as("time left when all tasks were created").isPositive();
   }
 
   @Test
@@ -72,13 +72,13 @@ class CronBurstTest {
                now(), now(), timestamptz '%s' + interval '1 hour' + n * interval '1 ms'
         FROM generate_series(1, %d) AS n
         """
-            .formatted(now, IDLE));
+            .formatted(now, NOT_DUE));
     var planner = new TestPlanner(world, now);
     long[] micros = new long[PASSES];
     for (int i = 0; i < PASSES; i++) {
-      long began = System.nanoTime();
+      long start = System.nanoTime();
       planner.planAt(now.plusMillis(i));
-      micros[i] = (System.nanoTime() - began) / 1_000;
+      micros[i] = (System.nanoTime() - start) / 1_000;
     }
 
     Arrays.sort(micros);

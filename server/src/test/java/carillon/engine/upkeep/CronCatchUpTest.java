@@ -52,23 +52,23 @@ class CronCatchUpTest {
     "ALL, 1000, PT1H, 61", // both ends of the window are inclusive
     "ALL, 1000, P7D, 1000"
   })
-  void each_nominal_time_of_the_day_catches_up_or_is_skipped(
+  void each_missed_nominal_time_is_caught_up_or_skipped(
       String rule, int limit, Duration window, int tasks) {
     TestSchedule.every("s", Duration.ofMinutes(1))
         .with("catch_up", rule)
         .with("catch_up_limit", limit)
         .with("catch_up_window_ms", window.toMillis())
         .insert(world, start);
-    Instant back = start.plus(Duration.ofDays(1));
+    Instant resumed = start.plus(Duration.ofDays(1));
 
-    TestPlanner planner = new TestPlanner(world, start).planAt(start).planAt(back);
+    TestPlanner planner = new TestPlanner(world, start).planAt(start).planAt(resumed);
 
     assertThat(fires("true")).isEqualTo("" + MINUTES_OF_A_DAY);
     assertThat(fires("task IS NOT NULL")).isEqualTo("" + tasks);
     assertThat(fires("skipped = 'WINDOW'")).isEqualTo("" + (MINUTES_OF_A_DAY - tasks));
     assertThat(counters()).isEqualTo(tasks + " " + (MINUTES_OF_A_DAY - tasks) + " 0 0");
     assertThat(planner.missed()).isEqualTo(MINUTES_OF_A_DAY);
-    // The newest ones, in order, a second apart, starting when planning resumed.
+    // The newest times, in order and a second apart, starting when planning resumed.
     assertThat(
             world.value(
                 """
@@ -81,44 +81,44 @@ class CronCatchUpTest {
                   AND due_at >= timestamptz '%1$s' + make_interval(secs => i)
                   AND due_at < timestamptz '%1$s' + make_interval(secs => i + 1)
                 """
-                    .formatted(back, tasks)))
+                    .formatted(resumed, tasks)))
         .isEqualTo("" + tasks);
   }
 
   @Test
-  void without_catch_up_only_slightly_late_times_become_tasks() {
+  void without_catch_up_only_times_missed_by_at_most_a_minute_become_tasks() {
     TestSchedule.every("s", Duration.ofMinutes(1)).with("catch_up", "NONE").insert(world, start);
-    Instant back = start.plus(Duration.ofDays(1));
+    Instant resumed = start.plus(Duration.ofDays(1));
 
-    TestPlanner planner = new TestPlanner(world, start).planAt(start).planAt(back);
+    TestPlanner planner = new TestPlanner(world, start).planAt(start).planAt(resumed);
 
     assertThat(fires("true")).isEqualTo("" + MINUTES_OF_A_DAY);
-    assertThat(fires("task IS NOT NULL AND at >= timestamptz '" + back + "' - interval '60 s'"))
+    assertThat(fires("task IS NOT NULL AND at >= timestamptz '" + resumed + "' - interval '60 s'"))
         .isEqualTo("2");
     assertThat(counters()).isEqualTo("2 " + (MINUTES_OF_A_DAY - 2) + " 0 0");
     assertThat(planner.missed()).isEqualTo(MINUTES_OF_A_DAY - 2);
   }
 
   @Test
-  void a_missed_day_of_seconds_is_planned_in_steps_and_only_the_last_catches_up() {
+  void a_missed_day_of_a_schedule_by_the_second_is_planned_in_steps() {
     TestSchedule.every("s", Duration.ofSeconds(1)).insert(world, start);
-    Instant back = start.plus(Duration.ofDays(1));
+    Instant resumed = start.plus(Duration.ofDays(1));
 
-    TestPlanner planner = new TestPlanner(world, back).planAt(back);
+    TestPlanner planner = new TestPlanner(world, resumed).planAt(resumed);
 
     assertThat(planner.missed()).isEqualTo(86_400);
-    assertThat(fires("at <= '" + back + "' AND skipped = 'WINDOW'")).isEqualTo("86399");
-    assertThat(fires("at = '" + back + "' AND task IS NOT NULL")).isEqualTo("1");
-    assertThat(fires("at > '" + back + "' AND task IS NOT NULL")).isEqualTo("30");
+    assertThat(fires("at <= '" + resumed + "' AND skipped = 'WINDOW'")).isEqualTo("86399");
+    assertThat(fires("at = '" + resumed + "' AND task IS NOT NULL")).isEqualTo("1");
+    assertThat(fires("at > '" + resumed + "' AND task IS NOT NULL")).isEqualTo("30");
     assertThat(fires("true")).isEqualTo("86430");
   }
 
   @Test
-  void times_during_a_pause_are_not_missed() {
+  void nominal_times_during_a_pause_do_not_count_as_missed() {
     TestSchedule.every("s", Duration.ofMinutes(1)).with("paused", true).insert(world, start);
-    Instant back = start.plus(Duration.ofDays(1));
+    Instant resumed = start.plus(Duration.ofDays(1));
 
-    TestPlanner planner = new TestPlanner(world, back).planAt(back);
+    TestPlanner planner = new TestPlanner(world, resumed).planAt(resumed);
 
     assertThat(planner.missed()).isZero();
     assertThat(fires("skipped = 'PAUSED'")).isEqualTo("" + MINUTES_OF_A_DAY);

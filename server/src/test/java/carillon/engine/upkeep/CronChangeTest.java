@@ -44,7 +44,10 @@ class CronChangeTest {
     world.close();
   }
 
-  /** An expression, an interval such as PT1H, or an interval and its start: PT1H from 9. */
+  /**
+   * @param text a cron expression, an interval such as PT1H, or an interval and the hour of its
+   *     start such as PT1H from 9
+   */
   private Schedule rule(String text, String zone) {
     String[] parts = text.split(" from ", -1);
     boolean isInterval = text.startsWith("PT");
@@ -113,7 +116,7 @@ class CronChangeTest {
     "PT1H from 20, UTC, PT1H from 6, UTC, 16, '01 16:00:00'",
     "PT1H from 20, UTC, 0 * * * *, UTC, 16, '01 16:00:00'",
   })
-  void a_rule_changed_at_three_does_not_apply_to_earlier_times(
+  void a_new_rule_does_not_apply_to_times_before_the_change(
       String before, String zone, String after, String newZone, int hour, String fires) {
     put(midnight, rule(before, zone));
     planner.planUntil(clock(15, 0), STEP);
@@ -127,9 +130,9 @@ class CronChangeTest {
   }
 
   @Test
-  void a_time_due_before_a_change_fires_if_the_new_rule_has_it() {
+  void an_unplanned_time_before_a_change_fires_if_the_new_rule_has_it_too() {
     put(midnight, rule("0 12 * * *", "UTC"));
-    planner.planAt(midnight).standAt(clock(12, 0).plusSeconds(20)); // not planned since
+    planner.planAt(midnight).standAt(clock(12, 0).plusSeconds(20)); // no pass in between
 
     put(clock(12, 0).plusSeconds(20), rule("0 12,15 * * *", "UTC"));
     planner.planAt(clock(12, 0).plusSeconds(21));
@@ -139,7 +142,7 @@ class CronChangeTest {
   }
 
   @Test
-  void a_time_due_before_a_change_does_not_fire_if_the_new_rule_lacks_it() {
+  void an_unplanned_time_before_a_change_does_not_fire_if_the_new_rule_lacks_it() {
     put(midnight, rule("0 12 * * *", "UTC"));
     planner.planAt(midnight);
 
@@ -150,26 +153,26 @@ class CronChangeTest {
     assertThat(planner.missed()).isZero();
   }
 
-  /** A schedule whose nominal time has come and whose task is due some hours later. */
-  private void spread() {
+  /** Creates a schedule with a passed nominal time whose task is due some hours later. */
+  private void planJitteredFire() {
     put(midnight, schedule("0 1 * * *", null, ZoneOffset.UTC, Duration.ofHours(24), null));
     planner.planAt(midnight).planAt(clock(1, 0)).standAt(clock(1, 0).plusMillis(1));
-    assertThat(task()).isEqualTo("PENDING");
+    assertThat(stateOfTask()).isEqualTo("PENDING");
   }
 
-  private String task() {
+  private String stateOfTask() {
     return world.value("SELECT state FROM carillon.task WHERE fire_at = '" + clock(1, 0) + "'");
   }
 
   @Test
   void a_fire_delayed_by_jitter_is_cancelled_by_a_pause() {
-    spread();
+    planJitteredFire();
 
     world.db.inTransaction(
         tx -> schedules.pause(tx, World.TENANT, "s", null, "me", Schedules.Expected.ANY));
     planner.planAt(clock(1, 1));
 
-    assertThat(task()).isEqualTo("CANCELLED");
+    assertThat(stateOfTask()).isEqualTo("CANCELLED");
     assertThat(
             world.value("SELECT concat_ws(' ', at > now(), outcome) FROM carillon.schedule_fire"))
         .isEqualTo("f CANCELLED");
@@ -178,8 +181,8 @@ class CronChangeTest {
   }
 
   @Test
-  void a_planned_fire_is_cancelled_by_a_put_that_pauses() {
-    spread();
+  void a_planned_fire_is_cancelled_by_a_put_with_a_pause() {
+    planJitteredFire();
     Schedule same = schedules.find(World.TENANT, "s").orElseThrow().schedule();
 
     world.db.inTransaction(
@@ -187,30 +190,30 @@ class CronChangeTest {
             schedules.put(
                 tx, World.TENANT, new Schedules.Wanted(same, true), "me", Schedules.Expected.ANY));
 
-    assertThat(task()).isEqualTo("CANCELLED");
+    assertThat(stateOfTask()).isEqualTo("CANCELLED");
   }
 
   @Test
   void a_planned_fire_is_cancelled_by_a_delete() {
-    spread();
+    planJitteredFire();
 
     world.db.inTransaction(
         tx -> schedules.delete(tx, World.TENANT, "s", "me", Schedules.Expected.ANY));
 
-    assertThat(task()).isEqualTo("CANCELLED");
+    assertThat(stateOfTask()).isEqualTo("CANCELLED");
   }
 
   @Test
-  void a_planned_fire_stays_after_a_change() {
-    spread();
+  void a_change_of_the_rule_keeps_a_planned_fire() {
+    planJitteredFire();
 
     put(clock(1, 0).plusMillis(1), rule("0 5 * * *", "UTC"));
 
-    assertThat(task()).isEqualTo("PENDING");
+    assertThat(stateOfTask()).isEqualTo("PENDING");
   }
 
   @Test
-  void unplanned_times_are_kept_after_several_changes() {
+  void several_changes_lose_no_unplanned_time() {
     put(midnight, rule("0 * * * *", "UTC"));
     planner.planAt(midnight);
 
@@ -223,17 +226,17 @@ class CronChangeTest {
   }
 
   @Test
-  void a_catch_up_of_several_passes_continues_after_a_change() {
+  void a_change_does_not_stop_a_catch_up_of_several_passes() {
     put(midnight, rule("* * * * * *", "UTC"));
     planner.planAt(midnight);
-    long known = Long.parseLong(world.value("SELECT count(*) FROM carillon.schedule_fire"));
+    long plannedAhead = Long.parseLong(world.value("SELECT count(*) FROM carillon.schedule_fire"));
     planner.standAt(clock(1, 0)).planOnce();
     assertThat(world.value("SELECT cursor < plan_at FROM carillon.schedule")).isEqualTo("t");
 
     put(clock(1, 0).plusMillis(1), rule("*/2 * * * * *", "UTC"));
     planner.planAt(clock(1, 0).plusMillis(2));
 
-    assertThat(known).isEqualTo(30);
+    assertThat(plannedAhead).isEqualTo(30);
     assertThat(
             world.value(
                 "SELECT count(*) FROM carillon.schedule_fire WHERE at > '%s' AND at <= '%s'"

@@ -41,13 +41,13 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /**
- * Three planners, 100 schedules, six minutes of injected time, and faults by a seed: sessions end
- * between any two statements and at the commit, planners continue with an old time or in an old
- * term, the clock is stepped, the database restarts. The fires are those that arithmetic predicts,
- * and each has one task.
+ * Three planners run 100 schedules for six minutes of injected time, with seeded faults: sessions
+ * end between any two statements and at the commit, planners continue with an old time or in an old
+ * term, the clock jumps, the database restarts. The test computes the expected fires, and each has
+ * one task.
  *
- * <p>Triggers of this test end the sessions: each counts with a sequence, which no rollback
- * reverts, and the one that reaches a number ends its own session.
+ * <p>Triggers end the sessions: every trigger increments a sequence, which no rollback reverts, and
+ * the one that reaches a certain number ends its own session.
  */
 @Tag("slow")
 class CronFaultsTest {
@@ -55,9 +55,9 @@ class CronFaultsTest {
   private static final int SCHEDULES = 100;
   private static final int PLANNERS = 3;
   private static final Duration RUN = Duration.ofMinutes(6);
-  private static final int DEADLY = 1_000_000;
+  private static final int FATAL_STEP = 1_000_000;
 
-  /** Whether planners prove that they lead; if not, all of them plan. */
+  /** Whether a planner must prove that it leads. Without proof all of them plan. */
   enum Mode {
     TERMS,
     EVERYONE_LEADS
@@ -70,20 +70,20 @@ class CronFaultsTest {
   private volatile Instant now = Instant.EPOCH;
   private int faults;
 
-  /** A planner with its own pools, like a process of its own; its time may stand still. */
+  /** A planner with its own connection pools, as in a separate process. Its clock can be frozen. */
   private final class Node implements InstantSource, AutoCloseable {
     private final Db.Address address;
     private final Db db;
     private final Db leaderDb;
     private final Db catalogDb;
     private final CronPlanner planner;
-    private volatile @Nullable Instant stuck;
-    private volatile Optional<Term> believed = Optional.empty();
+    private volatile @Nullable Instant frozenAt;
+    private volatile Optional<Term> believedTerm = Optional.empty();
 
     Node(Db.Address address, Mode mode) {
       this.address = address;
       db = Db.open(address, "planner", 2);
-      leaderDb = mode == Mode.TERMS ? db.onlyInTerm(() -> believed) : db;
+      leaderDb = mode == Mode.TERMS ? db.onlyInTerm(() -> believedTerm) : db;
       catalogDb = Db.open(address, "catalog", 2);
       DbClock clock = new DbClock(InstantSource.system());
       var settings = new Memory.Settings(null, Duration.ofDays(30));
@@ -95,8 +95,8 @@ class CronFaultsTest {
 
     @Override
     public Instant instant() {
-      Instant old = stuck;
-      return old == null ? now : old;
+      Instant frozen = frozenAt;
+      return frozen == null ? now : frozen;
     }
 
     /** Repeats failed passes, as the loop does. */
@@ -110,11 +110,11 @@ class CronFaultsTest {
       }
     }
 
-    /** The previous leader continues to believe that it leads. */
+    /** Takes the lead from another planner, which continues to believe that it leads. */
     void takeOver() {
       try {
         execute(address, "UPDATE carillon.leadership SET lease_until = '-infinity'");
-        believed = new Leadership(db).take("planner", Duration.ofMinutes(10));
+        believedTerm = new Leadership(db).take("planner", Duration.ofMinutes(10));
       } catch (StoreException e) {
         assertThat(e.isUnavailable() || e.isBusy()).as(e.toString()).isTrue();
       }
@@ -129,7 +129,7 @@ class CronFaultsTest {
 
   @ParameterizedTest
   @CsvSource({"1, TERMS", "2, EVERYONE_LEADS", "3, EVERYONE_LEADS"})
-  void whatever_fails_every_nominal_time_has_one_fire_and_one_task(long seed, Mode mode)
+  void every_nominal_time_has_one_fire_and_one_task_whatever_fails(long seed, Mode mode)
       throws Exception {
     try (OwnPostgres postgres = new OwnPostgres(directory)) {
       Db.Address address = postgres.address();
@@ -166,13 +166,13 @@ class CronFaultsTest {
         BEGIN
             IF nextval('carillon.steps') = %d THEN
                 PERFORM pg_terminate_backend(pg_backend_pid());
-                PERFORM pg_sleep(5); -- never: the session ends first
+                PERFORM pg_sleep(5); -- not reached: the session ends first
             END IF;
             RETURN NULL;
         END
         $$
         """
-            .formatted(DEADLY),
+            .formatted(FATAL_STEP),
         "CREATE TRIGGER die AFTER INSERT OR UPDATE ON carillon.schedule_fire FOR EACH STATEMENT"
             + " EXECUTE FUNCTION carillon.die()",
         "CREATE TRIGGER die BEFORE UPDATE ON carillon.schedule FOR EACH STATEMENT"
@@ -200,14 +200,14 @@ class CronFaultsTest {
     return Duration.ofSeconds(4 + schedule % 4);
   }
 
-  /** Returns the time up to which everything was finally planned without faults. */
+  /** Runs with faults, then plans the rest without faults and returns the time up to which. */
   private Instant run(OwnPostgres postgres, Instant start, Random random)
       throws IOException, InterruptedException, ExecutionException {
     Instant latest = start;
     int round = 0;
-    for (Duration gone = Duration.ZERO; gone.compareTo(RUN) < 0; round++) {
+    for (Duration elapsed = Duration.ZERO; elapsed.compareTo(RUN) < 0; round++) {
       Duration step = Duration.ofMillis(1_000 + random.nextInt(8_000));
-      gone = gone.plus(step);
+      elapsed = elapsed.plus(step);
       now = now.plus(step);
       fault(postgres, random, round);
       latest = now.isAfter(latest) ? now : latest;
@@ -231,7 +231,7 @@ class CronFaultsTest {
     }
     Instant end = latest.plusSeconds(100);
     now = end;
-    nodes.forEach(node -> node.stuck = null);
+    nodes.forEach(node -> node.frozenAt = null);
     execute(postgres.address(), "SELECT setval('carillon.steps', 1)");
     for (int i = 0; i < 3; i++) {
       nodes.getFirst().takeOver();
@@ -241,16 +241,17 @@ class CronFaultsTest {
   }
 
   private void fault(OwnPostgres postgres, Random random, int round) {
-    nodes.forEach(node -> node.stuck = random.nextInt(10) == 0 ? node.stuck : null);
+    nodes.forEach(node -> node.frozenAt = random.nextInt(10) == 0 ? node.frozenAt : null);
     switch (random.nextInt(8)) {
       case 0, 1, 2 -> {
         faults++;
         int steps = 1 + random.nextInt(200);
-        execute(postgres.address(), "SELECT setval('carillon.steps', " + (DEADLY - steps) + ")");
+        execute(
+            postgres.address(), "SELECT setval('carillon.steps', " + (FATAL_STEP - steps) + ")");
       }
       case 3 -> {
         faults++;
-        nodes.get(random.nextInt(PLANNERS)).stuck = now.minusSeconds(random.nextInt(400));
+        nodes.get(random.nextInt(PLANNERS)).frozenAt = now.minusSeconds(random.nextInt(400));
       }
       case 4 -> {
         if (round % 3 == 0) {
@@ -269,7 +270,7 @@ class CronFaultsTest {
             + " 'carillon/planner%'");
   }
 
-  /** Completes some due tasks directly, as attempts would. */
+  /** Completes some of the due tasks directly, as attempts would. */
   private void complete(Db.Address address, Random random) {
     execute(
         address,
@@ -285,7 +286,7 @@ class CronFaultsTest {
     for (int i = 0; i < SCHEDULES; i++) {
       Instant at = start.plusSeconds(i);
       if (!at.isAfter(start)) {
-        at = at.plus(interval(i)); // the moment of its creation is past
+        at = at.plus(interval(i)); // a schedule does not fire at the time of its creation
       }
       for (; !at.isAfter(end); at = at.plus(interval(i))) {
         expected.add("s" + i + " " + at);
@@ -311,7 +312,7 @@ class CronFaultsTest {
         .as("fires without their task")
         .isEmpty();
     assertThat(column(address, "SELECT count(*) FROM carillon.task"))
-        .as("tasks, one for each fire that has one")
+        .as("tasks, one for each fire that was not skipped")
         .isEqualTo(
             column(address, "SELECT count(*) FROM carillon.schedule_fire WHERE task IS NOT NULL"));
     assertThat(
@@ -338,7 +339,7 @@ class CronFaultsTest {
     checkIds(address);
   }
 
-  /** The same fire has the same task from every planner, except for its due time. */
+  /** The id of a task follows from its fire and due time alone, whichever planner created it. */
   private static void checkIds(Db.Address address) {
     List<String> tasks =
         column(

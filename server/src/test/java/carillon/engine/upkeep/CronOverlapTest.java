@@ -24,14 +24,14 @@ import org.junit.jupiter.params.provider.CsvSource;
  * A schedule fires every minute for ten minutes, and its tasks take 150 s.
  *
  * <p>The planner, the claims with their concurrency keys and the outcomes are real. The test moves
- * time in steps of ten seconds, on the day before yesterday, claims tasks that are due at that time
- * (for the database all of them are), and ends each 150 s after its claim. In each step tasks end
- * first, then the planner plans, then tasks are claimed.
+ * the time of the day before yesterday in steps of ten seconds. In each step it ends the tasks that
+ * were claimed 150 s ago, then runs the planner, then claims as many tasks as are due at that time;
+ * by the clock of the database all of them are due.
  */
 class CronOverlapTest {
 
   private static final Duration STEP = Duration.ofSeconds(10);
-  private static final Duration TAKES = Duration.ofSeconds(150);
+  private static final Duration TASK_DURATION = Duration.ofSeconds(150);
 
   private World world;
   private Instant start;
@@ -88,19 +88,19 @@ class CronOverlapTest {
   }
 
   private void finish(Instant now) {
-    List<ClaimedTask> over =
+    List<ClaimedTask> ended =
         running.entrySet().stream()
-            .filter(each -> !each.getValue().plus(TAKES).isAfter(now))
+            .filter(each -> !each.getValue().plus(TASK_DURATION).isAfter(now))
             .map(Map.Entry::getKey)
             .toList();
     world
         .store
         .outcomes()
-        .finishAttempts(
-            over.stream().map(t -> new Attempted(t, new Outcome.Completed(null, null))).toList(),
+        .finish(
+            ended.stream().map(t -> new Attempted(t, new Outcome.Completed(null, null))).toList(),
             Set.of(),
             "node");
-    over.forEach(running::remove);
+    ended.forEach(running::remove);
   }
 
   private void claim(Instant now) {
@@ -116,7 +116,9 @@ class CronOverlapTest {
     }
   }
 
-  /** The outcome of each nominal time up to the end: its task's state, or why it has none. */
+  /**
+   * The outcome of each nominal time up to the end: the state of its task, or why it was skipped.
+   */
   private String outcomes() {
     return world.value(
         """

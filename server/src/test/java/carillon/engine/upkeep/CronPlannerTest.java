@@ -60,7 +60,7 @@ class CronPlannerTest {
   }
 
   @Test
-  void a_task_has_the_spec_of_its_schedule_and_its_nominal_time() {
+  void a_task_gets_the_spec_of_its_schedule_and_its_nominal_time() {
     long id =
         TestSchedule.every("nightly", Duration.ofMinutes(1))
             .with("overlap", "SKIP")
@@ -140,7 +140,7 @@ class CronPlannerTest {
   }
 
   @Test
-  void a_success_between_failures_does_not_count_as_in_a_row() {
+  void a_success_resets_the_count_of_consecutive_failures() {
     TestSchedule.every("s", Duration.ofMinutes(1))
         .with("pause_after_failures", 2)
         .insert(world, start);
@@ -156,7 +156,7 @@ class CronPlannerTest {
   }
 
   @Test
-  void a_schedule_ends_after_its_last_run_and_still_records_outcomes() {
+  void a_schedule_that_ended_after_its_last_run_still_records_outcomes() {
     TestSchedule.every("s", Duration.ofMinutes(1)).with("max_runs", 2).insert(world, start);
     planner.planUntil(at(300), Duration.ofSeconds(10));
     end(60, "COMPLETED");
@@ -251,7 +251,7 @@ class CronPlannerTest {
   }
 
   @Test
-  void a_deleted_task_counts_as_gone() {
+  void a_fire_whose_task_was_deleted_has_the_outcome_gone() {
     TestSchedule.every("s", Duration.ofMinutes(1)).insert(world, start);
     planner.planAt(at(30));
     world.sql("DELETE FROM carillon.task");
@@ -279,7 +279,7 @@ class CronPlannerTest {
   }
 
   @Test
-  void the_lag_is_the_longest_wait_of_a_due_schedule() {
+  void the_lag_is_the_longest_delay_of_a_due_schedule() {
     TestSchedule.every("s", Duration.ofHours(1)).insert(world, start);
     planner.planAt(start);
 

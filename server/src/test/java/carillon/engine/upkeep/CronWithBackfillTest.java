@@ -37,13 +37,13 @@ class CronWithBackfillTest {
   }
 
   private void backfill() {
-    var asked =
+    var request =
         new Backfills.Request(
             start.minus(Duration.ofMinutes(WAITING)),
             start.minusSeconds(1),
             OverlapRule.QUEUE,
             false);
-    new ScheduleRows(world).backfill("s", asked);
+    new ScheduleRows(world).backfill("s", request);
     world.store.backfillSteps().open(1).forEach(world.store.backfillSteps()::take);
     assertThat(backfilled("PENDING")).isEqualTo("" + WAITING);
   }
@@ -55,7 +55,7 @@ class CronWithBackfillTest {
   }
 
   /** The outcomes of the schedule's own nominal times. */
-  private String own() {
+  private String ownFires() {
     return world.value(
         """
         SELECT string_agg(coalesce(f.skipped, t.state::text), ' ' ORDER BY f.at)
@@ -66,10 +66,10 @@ class CronWithBackfillTest {
             .formatted(start));
   }
 
-  private void complete(String which) {
+  private void complete(String condition) {
     world.sql(
         "UPDATE carillon.task SET state = 'COMPLETED', ready_at = NULL, finished_at = now() WHERE "
-            + which);
+            + condition);
   }
 
   @ParameterizedTest
@@ -78,7 +78,8 @@ class CronWithBackfillTest {
     "QUEUE, PENDING PENDING, COMPLETED PENDING PENDING",
     "CANCEL_PREVIOUS, CANCELLED PENDING, CANCELLED CANCELLED PENDING"
   })
-  void a_backfill_and_its_schedule_do_not_block_each_other(String rule, String two, String three) {
+  void a_backfill_and_its_schedule_do_not_block_each_other(
+      String rule, String afterTwo, String afterThree) {
     TestSchedule.every("s", Duration.ofMinutes(1))
         .with("overlap", rule)
         .with("anchor", start.minus(Duration.ofDays(1)))
@@ -86,11 +87,11 @@ class CronWithBackfillTest {
     backfill();
 
     planner.planAt(start.plusSeconds(60)).planAt(start.plusSeconds(120));
-    assertThat(own()).isEqualTo(two);
+    assertThat(ownFires()).isEqualTo(afterTwo);
     complete("state = 'PENDING' AND fire_at = '" + start.plusSeconds(60) + "'");
     planner.planAt(start.plusSeconds(180));
 
-    assertThat(own()).startsWith(three);
+    assertThat(ownFires()).startsWith(afterThree);
     assertThat(backfilled("PENDING")).isEqualTo("" + WAITING);
     assertThat(planner.missed()).isZero();
   }

@@ -50,8 +50,8 @@ class RedriverTest {
     return world.store.redrives().find(World.TENANT, redrive.id()).orElseThrow();
   }
 
-  /** Open redrives of another tenant, older than all others. */
-  private void others(int redrives, String filter) {
+  /** Starts redrives of another tenant that are older than all others. */
+  private void startOthers(int redrives, String filter) {
     world.sql("INSERT INTO carillon.tenant (name) VALUES ('others')");
     world.sql(
         """
@@ -64,9 +64,9 @@ class RedriverTest {
   }
 
   @Test
-  void many_old_and_slow_redrives_of_one_tenant_do_not_starve_those_of_another() {
+  void many_old_and_slow_redrives_of_one_tenant_do_not_starve_another_tenant() {
     DeadTasks.fill(world, 10, 1);
-    others(150, "{\"all\": true}"); // one per second: the first steps of each redrive nothing
+    startOthers(150, "{\"all\": true}"); // so slow that their first steps redrive nothing
     Redrive ours = start();
 
     for (int pass = 0; pass < 2; pass++) {
@@ -81,20 +81,21 @@ class RedriverTest {
     DeadTasks.fill(world, 10, 1);
     Redrive ours = start();
     Optional<Term> term = new Leadership(world.db).take("node", Duration.ofMinutes(1));
-    AtomicInteger asked = new AtomicInteger();
-    Db once = world.db.onlyInTerm(() -> asked.incrementAndGet() == 2 ? Optional.empty() : term);
+    AtomicInteger termReads = new AtomicInteger();
+    Db losesTerm =
+        world.db.onlyInTerm(() -> termReads.incrementAndGet() == 2 ? Optional.empty() : term);
 
-    assertThatThrownBy(new Redriver(new Redrives(once, world.agenda))::redriveOnce)
+    assertThatThrownBy(new Redriver(new Redrives(losesTerm, world.agenda))::redriveOnce)
         .isInstanceOfSatisfying(StoreException.class, e -> assertThat(e.isStaleTerm()).isTrue());
 
-    assertThat(asked).as("it was not postponed").hasValue(2);
+    assertThat(termReads).as("reads of the term; postponing would read it again").hasValue(2);
     assertThat(find(ours).state()).isEqualTo(State.RUNNING);
   }
 
   @Test
   void failing_redrives_do_not_block_the_others() {
     DeadTasks.fill(world, 10, 1);
-    others(150, "{\"failure\": \"no such thing\"}");
+    startOthers(150, "{\"failure\": \"no such thing\"}");
     Redrive ours = start();
 
     for (int pass = 0; pass < 2; pass++) {

@@ -11,7 +11,7 @@ import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
 
-/** The planner of one process, at a time that the test sets. */
+/** The planner of one process, with a time set by the test. */
 public final class TestPlanner implements InstantSource {
 
   public final List<EngineEvent> events = new ArrayList<>();
@@ -23,7 +23,7 @@ public final class TestPlanner implements InstantSource {
   }
 
   /**
-   * @param db through which it plans
+   * @param db the database that the planner writes to
    */
   TestPlanner(World world, Db db, Instant now) {
     this.now = now;
@@ -47,7 +47,7 @@ public final class TestPlanner implements InstantSource {
   public TestPlanner planAt(Instant time) {
     now = time;
     while (planner.planOnce().isZero()) {
-      // There may be more.
+      // until nothing is left
     }
     return this;
   }
@@ -57,7 +57,7 @@ public final class TestPlanner implements InstantSource {
     planner.planOnce();
   }
 
-  /** Moves to this time in steps, and plans at each. */
+  /** Moves to this time in steps, and plans at each step. */
   void planUntil(Instant end, Duration step) {
     while (now.isBefore(end)) {
       planAt(now.plus(step));

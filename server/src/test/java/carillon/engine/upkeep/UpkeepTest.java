@@ -106,8 +106,8 @@ class UpkeepTest {
         events);
   }
 
-  /** Whether the reaper, the expirer, the planner and the janitor have run. */
-  private String done() {
+  /** Shows whether the reaper, the expirer, the planner and the janitor have run. */
+  private String progress() {
     return "%s %s %s %s"
         .formatted(
             world.state(running),
@@ -119,25 +119,25 @@ class UpkeepTest {
   @ParameterizedTest
   @CsvSource({"Expired, expirer", "Reaped, reaper", "Fired, cron-planner"})
   void a_stuck_loop_is_reported_until_it_recovers(String event, String loop) {
-    CountDownLatch moves = new CountDownLatch(1);
+    CountDownLatch release = new CountDownLatch(1);
     term.set(leadership.take("node", Duration.ofMinutes(1)));
-    try (Upkeep upkeep = start(Duration.ofHours(1), each -> holdUp(each, event, moves))) {
+    try (Upkeep upkeep = start(Duration.ofHours(1), each -> blockOn(each, event, release))) {
       assertThat(upkeep.stuckFor(Duration.ofMinutes(1))).isEmpty();
       String isStuck = "loop " + loop + " is stuck";
       try {
         await().until(() -> upkeep.stuckFor(Duration.ofMillis(300)).equals(Optional.of(isStuck)));
       } finally {
-        moves.countDown();
+        release.countDown();
       }
 
       await().until(() -> upkeep.stuckFor(Duration.ofMillis(300)).isEmpty());
     }
   }
 
-  private static void holdUp(EngineEvent each, String event, CountDownLatch moves) {
+  private static void blockOn(EngineEvent each, String event, CountDownLatch release) {
     if (each.getClass().getSimpleName().equals(event)) {
       try {
-        moves.await();
+        release.await();
       } catch (InterruptedException e) {
         Thread.currentThread().interrupt();
       }
@@ -148,12 +148,12 @@ class UpkeepTest {
   void a_follower_does_nothing_until_it_leads_and_then_starts_at_once() {
     try (Upkeep upkeep = start(Duration.ofHours(1))) {
       await().until(() -> termReaders.size() == LOOPS);
-      assertThat(done()).isEqualTo(NOTHING_DONE);
+      assertThat(progress()).isEqualTo(NOTHING_DONE);
 
       term.set(leadership.take("node", Duration.ofMinutes(1)));
       upkeep.takeOver();
 
-      await().until(() -> done().equals(ALL_DONE));
+      await().until(() -> progress().equals(ALL_DONE));
       assertThat(leaderDb.staleTerms()).isZero();
     }
   }
@@ -166,14 +166,14 @@ class UpkeepTest {
 
     try (Upkeep _ = start(A_SECOND)) {
       await().until(() -> leaderDb.staleTerms() >= LOOPS);
-      assertThat(done()).isEqualTo(NOTHING_DONE);
+      assertThat(progress()).isEqualTo(NOTHING_DONE);
     }
   }
 
   @Test
-  void a_leader_that_has_just_reconnected_does_not_reap_the_others() {
+  void a_leader_that_has_just_reconnected_waits_before_it_reaps_other_nodes() {
     try (Upkeep upkeep = start(A_SECOND)) {
-      await().until(() -> leaseReaders.contains("reaper")); // so that it knows its own name
+      await().until(() -> leaseReaders.contains("reaper")); // and knows the name of its node
       long cutOff = System.nanoTime();
       name.set("node-again");
       world.node("node-again");

@@ -11,10 +11,10 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Half of a surrogate pair has no UTF-8: stored as text it would come back as another text. */
-class HalfPairTest {
+/** A lone surrogate has no UTF-8 encoding: a text with one would be stored as another text. */
+class LoneSurrogateTest {
 
-  private static final String HALF = "\\ud800";
+  private static final String LONE = "\\ud800";
 
   private static TestApi api;
 
@@ -33,20 +33,20 @@ class HalfPairTest {
       delimiter = '|',
       textBlock =
           """
-          PUT  | /v1/tenants/x          | {'publish':['kafka/a/HALF']}                    | /publish/0
-          POST | /v1/keys               | {'name':'HALF','role':'viewer'}                 | /name
-          POST | /v1/keys               | {'name':'n','role':'producer','types':['HALF']} | /types/0
-          POST | /v1/work/claim         | {'types':['t','HALF']}                          | /types/1
-          POST | /v1/work/claim         | {'types':['t'],'worker':'HALF'}                 | /worker
-          POST | /v1/tasks              | {'type':'t','key':'HALF'}                       | /key
-          POST | /v1/tasks              | {'type':'t','metadata':{'n':'HALF'}}            | /metadata/n
-          POST | /v1/tasks              | {'type':'t',HTTP'headers':{'a':'HALF'}}}}       | /target/http/headers/a
-          POST | /v1/tasks              | {'type':'t',HTTP'body':'HALF'}}}                | /target/http/body
-          POST | /v1/tasks/cancel       | {'key':'HALF'}                                  | /key
-          POST | /v1/dead-letters/purge | {'error':'HALF'}                                | /error
-          POST | /v1/dead-letters/purge | {'ids':['HALF']}                                | /ids/0
-          PUT  | /v1/types/t            | {'successCodes':['HALF']}                       | /successCodes/0
-          PUT  | /v1/schedules/s        | {'every':'1h','type':'t','key':'HALF'}          | /key
+          PUT  | /v1/tenants/x          | {'publish':['kafka/a/LONE']}                    | /publish/0
+          POST | /v1/keys               | {'name':'LONE','role':'viewer'}                 | /name
+          POST | /v1/keys               | {'name':'n','role':'producer','types':['LONE']} | /types/0
+          POST | /v1/work/claim         | {'types':['t','LONE']}                          | /types/1
+          POST | /v1/work/claim         | {'types':['t'],'worker':'LONE'}                 | /worker
+          POST | /v1/tasks              | {'type':'t','key':'LONE'}                       | /key
+          POST | /v1/tasks              | {'type':'t','metadata':{'n':'LONE'}}            | /metadata/n
+          POST | /v1/tasks              | {'type':'t',HTTP'headers':{'a':'LONE'}}}}       | /target/http/headers/a
+          POST | /v1/tasks              | {'type':'t',HTTP'body':'LONE'}}}                | /target/http/body
+          POST | /v1/tasks/cancel       | {'key':'LONE'}                                  | /key
+          POST | /v1/dead-letters/purge | {'error':'LONE'}                                | /error
+          POST | /v1/dead-letters/purge | {'ids':['LONE']}                                | /ids/0
+          PUT  | /v1/types/t            | {'successCodes':['LONE']}                       | /successCodes/0
+          PUT  | /v1/schedules/s        | {'every':'1h','type':'t','key':'LONE'}          | /key
           """)
   void a_lone_surrogate_is_rejected_in_every_stored_text(
       String method, String path, String body, String pointer) {
@@ -56,7 +56,7 @@ class HalfPairTest {
             .json(
                 body.replace("HTTP", "'target':{'http':{'url':'https://a.example/',")
                     .replace('\'', '"')
-                    .replace("HALF", HALF))
+                    .replace("LONE", LONE))
             .send();
 
     assertThat(reply.status()).as(reply.body()).isIn(400, 422);
@@ -66,9 +66,9 @@ class HalfPairTest {
   @ParameterizedTest
   @ValueSource(
       strings = {
-        "/v1/tasks?key=%ED%A0%80", // half a pair as if it were a character
+        "/v1/tasks?key=%ED%A0%80", // a surrogate encoded like a character
         "/v1/tasks?key=%ff",
-        "/v1/tasks?metadata.%C0%AF=x", // a slash in two bytes
+        "/v1/tasks?metadata.%C0%AF=x", // a slash encoded with two bytes
         "/v1/tasks?error=%E2%82",
         "/v1/schedules/%ff",
         "/v1/types/%ED%A0%80"
@@ -90,18 +90,18 @@ class HalfPairTest {
   @ParameterizedTest
   @ValueSource(
       strings = {
-        "{\"type\":\"t\",\"metadata\":{\"HALF\":\"v\"}}",
-        "{\"type\":\"t\",\"payload\":{\"HALF\":1}}",
-        "{\"type\":\"t\",\"HALF\":1}"
+        "{\"type\":\"t\",\"metadata\":{\"LONE\":\"v\"}}",
+        "{\"type\":\"t\",\"payload\":{\"LONE\":1}}",
+        "{\"type\":\"t\",\"LONE\":1}"
       })
   void a_lone_surrogate_is_rejected_in_field_names(String body) {
-    api.post("/v1/tasks").json(body.replace("HALF", HALF)).send().expect(ErrorCode.INVALID_JSON);
+    api.post("/v1/tasks").json(body.replace("LONE", LONE)).send().expect(ErrorCode.INVALID_JSON);
   }
 
   /**
-   * A payload is kept byte for byte and never read as text, so its values may be whatever JSON can
-   * spell. A cast to jsonb in somebody's own SQL may refuse such a payload, as docs/intentional.md
-   * says.
+   * A payload is stored byte for byte and never decoded, so it can have any value that JSON can
+   * express. A cast to jsonb in a user's own SQL may fail for such a payload: see
+   * docs/intentional.md.
    */
   @ParameterizedTest
   @ValueSource(strings = {"\"\\ud800\"", "1e999999", "[-1E+99999999999999999999]"})
@@ -142,12 +142,12 @@ class HalfPairTest {
           "[1e-99999999999999999999]",
           "\"\\ud800\""
         }) {
-      long begun = System.nanoTime();
+      long start = System.nanoTime();
       TestApi.Reply reply =
           api.post("/v1/tasks").json("{\"type\":\"huge\",\"payload\":" + number + "}").send();
 
       assertThat(reply.status()).as(number + " " + reply.body()).isIn(202, 422);
-      assertThat(System.nanoTime() - begun).as(number).isLessThan(5_000_000_000L);
+      assertThat(System.nanoTime() - start).as(number).isLessThan(5_000_000_000L);
     }
   }
 }

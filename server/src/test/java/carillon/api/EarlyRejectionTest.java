@@ -17,10 +17,10 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * Every rejection before the body was read: one response, then the connection is closed, and no
- * byte of the body is read as a request.
+ * A request that is rejected before its body is read gets one response. Then the connection is
+ * closed, and no byte of the body is taken for a request.
  */
-class EarlyRefusalTest {
+class EarlyRejectionTest {
 
   private static final String JSON = "Content-Type: application/json\r\n";
   private static final String SMUGGLED =
@@ -46,45 +46,49 @@ class EarlyRefusalTest {
   }
 
   /** A request that is rejected whatever its body is. */
-  record Refusal(String name, int status, String line, String headers) {}
+  record Rejection(String name, int status, String line, String headers) {}
 
-  static List<Refusal> refusals() {
+  static List<Rejection> rejections() {
     String admin = auth(TestApi.ADMIN_KEY);
     return List.of(
-        new Refusal("no key", 401, "POST /v1/tasks", JSON),
-        new Refusal("a wrong key", 401, "POST /v1/tasks/batch", JSON + auth("no-such-key")),
-        new Refusal("a role that may not", 403, "POST /v1/tasks", JSON + auth(viewer)),
-        new Refusal("no such path", 404, "POST /v1/nothing", JSON + admin),
-        new Refusal("no such file", 400, "GET /ui/nothing.js", ""),
-        new Refusal("no such method", 405, "PUT /v1/tasks", JSON + admin),
-        new Refusal("a file that is put", 405, "PUT /ui/app.js", ""),
-        new Refusal("not JSON", 415, "POST /v1/tasks", "Content-Type: text/plain\r\n" + admin),
-        new Refusal("packed", 415, "POST /v1/tasks", JSON + admin + "Content-Encoding: gzip\r\n"),
-        new Refusal("an unknown parameter", 400, "POST /v1/tasks?no=1", JSON + admin),
-        new Refusal("not percent-encoded", 400, "POST /v1/tasks?a=%ff", JSON + admin),
-        new Refusal("a key in the URL", 400, "POST /v1/tasks?token=a", JSON + admin),
-        new Refusal("a bad id", 400, "POST /v1/tasks/no/cancel", admin),
-        new Refusal("GET with a body", 400, "GET /health/live", ""),
-        new Refusal("HEAD with a body", 400, "HEAD /health/live", ""),
-        new Refusal("DELETE with a body", 400, "DELETE /v1/keys/x", admin),
-        new Refusal("a stream with a body", 400, "GET /v1/events", admin),
-        new Refusal("the dashboard with a body", 400, "GET /", ""),
-        new Refusal("a long URL", 414, "POST /v1/tasks?key=" + "a".repeat(9000), JSON + admin),
-        new Refusal("many headers", 431, "POST /v1/tasks", JSON + "X-A: b\r\n".repeat(101)),
-        new Refusal("no host", 400, "POST /v1/tasks", "Host: y\r\n" + JSON + admin),
-        new Refusal("another version", 505, "POST /v1/tasks", "(version)"));
+        new Rejection("no key", 401, "POST /v1/tasks", JSON),
+        new Rejection("a wrong key", 401, "POST /v1/tasks/batch", JSON + auth("no-such-key")),
+        new Rejection("a role without the permission", 403, "POST /v1/tasks", JSON + auth(viewer)),
+        new Rejection("an unknown path", 404, "POST /v1/nothing", JSON + admin),
+        new Rejection("an unknown file", 400, "GET /ui/nothing.js", ""),
+        new Rejection("an unsupported method", 405, "PUT /v1/tasks", JSON + admin),
+        new Rejection("PUT of a file", 405, "PUT /ui/app.js", ""),
+        new Rejection("not JSON", 415, "POST /v1/tasks", "Content-Type: text/plain\r\n" + admin),
+        new Rejection(
+            "a compressed body",
+            415,
+            "POST /v1/tasks",
+            JSON + admin + "Content-Encoding: gzip\r\n"),
+        new Rejection("an unknown parameter", 400, "POST /v1/tasks?no=1", JSON + admin),
+        new Rejection("a URL that is not UTF-8", 400, "POST /v1/tasks?a=%ff", JSON + admin),
+        new Rejection("a key in the URL", 400, "POST /v1/tasks?token=a", JSON + admin),
+        new Rejection("a bad id", 400, "POST /v1/tasks/no/cancel", admin),
+        new Rejection("GET with a body", 400, "GET /health/live", ""),
+        new Rejection("HEAD with a body", 400, "HEAD /health/live", ""),
+        new Rejection("DELETE with a body", 400, "DELETE /v1/keys/x", admin),
+        new Rejection("a stream with a body", 400, "GET /v1/events", admin),
+        new Rejection("the dashboard with a body", 400, "GET /", ""),
+        new Rejection("a long URL", 414, "POST /v1/tasks?key=" + "a".repeat(9000), JSON + admin),
+        new Rejection("many headers", 431, "POST /v1/tasks", JSON + "X-A: b\r\n".repeat(101)),
+        new Rejection("two hosts", 400, "POST /v1/tasks", "Host: y\r\n" + JSON + admin),
+        new Rejection("another version", 505, "POST /v1/tasks", "(version)"));
   }
 
   /** A rejection and the framing of its body. */
   private record Sent(
-      Refusal refusal, boolean chunked, boolean expects, boolean pipelined, boolean later) {
+      Rejection rejection, boolean chunked, boolean expects, boolean pipelined, boolean later) {
 
     String head() {
-      boolean is505 = refusal.headers().equals("(version)");
-      return refusal.line()
+      boolean is505 = rejection.headers().equals("(version)");
+      return rejection.line()
           + (is505 ? " HTTP/1.7" : " HTTP/1.1")
           + "\r\nHost: x\r\n"
-          + (is505 ? "" : refusal.headers())
+          + (is505 ? "" : rejection.headers())
           + (expects ? "Expect: 100-continue\r\n" : "")
           + (chunked
               ? "Transfer-Encoding: chunked\r\n"
@@ -102,7 +106,7 @@ class EarlyRefusalTest {
 
     @Override
     public String toString() {
-      return refusal.name()
+      return rejection.name()
           + (chunked ? ", chunked" : ", length")
           + (expects ? ", Expect" : "")
           + (pipelined ? ", pipelined" : "")
@@ -111,11 +115,11 @@ class EarlyRefusalTest {
   }
 
   @ParameterizedTest
-  @MethodSource("refusals")
-  void a_rejected_request_gets_one_response_and_its_connection_is_closed(Refusal refusal)
+  @MethodSource("rejections")
+  void a_rejected_request_gets_one_response_and_its_connection_is_closed(Rejection rejection)
       throws IOException {
     for (int i = 0; i < 16; i++) {
-      check(new Sent(refusal, (i & 1) > 0, (i & 2) > 0, (i & 4) > 0, (i & 8) > 0));
+      check(new Sent(rejection, (i & 1) > 0, (i & 2) > 0, (i & 4) > 0, (i & 8) > 0));
     }
   }
 
@@ -123,19 +127,19 @@ class EarlyRefusalTest {
     try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), api.port())) {
       socket.setTcpNoDelay(true);
       socket.setSoTimeout(5_000); // less than the timeout of a silent client
-      String answer = "";
+      String response = "";
       if (sent.later()) {
         write(socket, sent.head());
-        answer = readSome(socket);
+        response = readSome(socket);
         write(socket, sent.rest());
       } else {
         write(socket, sent.head() + sent.rest());
       }
-      answer += readToEnd(socket);
+      response += readToEnd(socket);
 
-      assertThat(answer)
+      assertThat(response)
           .as(sent.toString())
-          .startsWith("HTTP/1.1 " + sent.refusal().status())
+          .startsWith("HTTP/1.1 " + sent.rejection().status())
           .doesNotContainPattern("(?s)HTTP/1.1 [0-9].*HTTP/1.1 [0-9]")
           .contains("\r\nConnection: close\r\n")
           .doesNotContain("keep-alive");
@@ -171,23 +175,23 @@ class EarlyRefusalTest {
   }
 
   @Test
-  void a_client_gets_its_response_although_its_large_body_was_rejected() throws IOException {
+  void a_client_that_sends_all_of_a_large_rejected_body_gets_its_response() throws IOException {
     try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), api.port())) {
       socket.setSoTimeout(5_000);
       write(
           socket,
           "POST /v1/tasks HTTP/1.1\r\nHost: x\r\n" + JSON + "Content-Length: 3000000\r\n\r\n");
-      socket.getOutputStream().write(new byte[3_000_000]); // all of it, before the response is read
+      socket.getOutputStream().write(new byte[3_000_000]); // everything before the response is read
 
-      String answer = readToEnd(socket);
+      String response = readToEnd(socket);
 
-      assertThat(answer).startsWith("HTTP/1.1 401").containsOnlyOnce("HTTP/1.1 ");
-      assertThat(answer).endsWith("}");
+      assertThat(response).startsWith("HTTP/1.1 401").containsOnlyOnce("HTTP/1.1 ");
+      assertThat(response).endsWith("}");
     }
   }
 
   @Test
-  void a_rejected_request_without_a_body_keeps_the_connection() throws IOException {
+  void a_connection_stays_open_after_a_rejected_request_without_a_body() throws IOException {
     try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), api.port())) {
       socket.setSoTimeout(5_000);
       String none = "POST /v1/tasks HTTP/1.1\r\nHost: x\r\n\r\n";
@@ -204,7 +208,7 @@ class EarlyRefusalTest {
   }
 
   @Test
-  void a_body_that_was_read_keeps_the_connection() throws IOException {
+  void a_connection_stays_open_after_a_body_that_was_read() throws IOException {
     try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), api.port())) {
       socket.setSoTimeout(5_000);
       String head =
@@ -227,12 +231,12 @@ class EarlyRefusalTest {
 
   @ParameterizedTest
   @CsvSource({
-    "application/json, /v1/tasks, '{\"type\":\"kept\",\"target\":{\"pull\":{}}}'",
+    "application/json, /v1/tasks, '{\"type\":\"accepted\",\"target\":{\"pull\":{}}}'",
     "application/json, /v1/tasks/batch,"
-        + " '{\"tasks\":[{\"type\":\"kept\",\"target\":{\"pull\":{}}}]}'",
-    "application/x-ndjson, /v1/tasks/batch, '{\"type\":\"kept\",\"target\":{\"pull\":{}}}'"
+        + " '{\"tasks\":[{\"type\":\"accepted\",\"target\":{\"pull\":{}}}]}'",
+    "application/x-ndjson, /v1/tasks/batch, '{\"type\":\"accepted\",\"target\":{\"pull\":{}}}'"
   })
-  void a_body_that_was_accepted_keeps_the_connection(String type, String path, String body)
+  void a_connection_stays_open_after_a_body_that_was_accepted(String type, String path, String body)
       throws IOException {
     try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), api.port())) {
       socket.setSoTimeout(5_000);

@@ -6,7 +6,7 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /** Records the events of a worker. */
-final class Seen implements WorkerListener {
+final class RecordingListener implements WorkerListener {
 
   final Queue<Result> results = new ConcurrentLinkedQueue<>();
   final Queue<ClaimedTask> stale = new ConcurrentLinkedQueue<>();
@@ -27,8 +27,8 @@ final class Seen implements WorkerListener {
   }
 
   @Override
-  public void handlerThrew(ClaimedTask task, Throwable what) {
-    thrown.add(what);
+  public void handlerThrew(ClaimedTask task, Throwable cause) {
+    thrown.add(cause);
   }
 
   @Override
@@ -47,7 +47,7 @@ final class Seen implements WorkerListener {
   }
 
   @Override
-  public void callFailed(Exception why) {
-    failedCalls.add(why);
+  public void callFailed(Exception cause) {
+    failedCalls.add(cause);
   }
 }
