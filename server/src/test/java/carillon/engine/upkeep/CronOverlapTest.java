@@ -96,7 +96,7 @@ class CronOverlapTest {
     world
         .store
         .outcomes()
-        .finish(
+        .finishAttempts(
             ended.stream().map(t -> new Attempted(t, new Outcome.Completed(null, null))).toList(),
             Set.of(),
             "node");
