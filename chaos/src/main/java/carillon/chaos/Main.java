@@ -198,7 +198,7 @@ public final class Main {
         .counts()
         .forEach(
             (counter, count) ->
-                System.out.printf("%-60s %7d of %d%n", counter.title(), count, counter.minimum()));
+                System.out.printf("%-64s %7d of %d%n", counter.title(), count, counter.minimum()));
     for (Seed seed : report.seeds()) {
       seed.findings().failures().stream()
           .limit(20)

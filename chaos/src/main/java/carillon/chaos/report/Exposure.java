@@ -50,7 +50,7 @@ public record Exposure(Map<Counter, Long> counts) {
     AMBIGUOUS("commits whose response was dropped", 20),
     CRASHES("database crashes with 50 submits acknowledged in the last second", 3),
     LEADERS("changes of leader to another node", 5),
-    DIALS("connections to a name that alternates with a forbidden address", 100),
+    DIALS("connections to a name that switches to a forbidden address", 100),
     FORBIDDEN("tasks for a forbidden address", 50);
 
     private final String title;

@@ -195,7 +195,7 @@ public record Report(
   }
 
   private String rules() {
-    List<String> headings = new ArrayList<>(List.of("rule", "violations"));
+    List<String> headings = new ArrayList<>(List.of("rule", "violation"));
     seeds.forEach(seed -> headings.add("seed " + seed.name()));
     List<List<String>> rows = new ArrayList<>();
     for (Rule rule : Rule.values()) {

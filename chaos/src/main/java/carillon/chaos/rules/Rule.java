@@ -35,7 +35,7 @@ public enum Rule {
       "stale leader: a node wrote in a term that it did not lead, or a term had two leaders",
       LeadershipRules::stale),
   R12(
-      "cancel: an attempt started after an acknowledged cancel, or the task took a wrong state",
+      "cancel: an attempt started after an acknowledged cancel, or the task entered a wrong state",
       States::cancel),
   R13("stale read: a response showed an older version than an earlier response", States::reads),
   R14("isolation: a tenant received data of another tenant", Isolation::foreign),
