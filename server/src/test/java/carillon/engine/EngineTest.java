@@ -113,6 +113,16 @@ class EngineTest {
     return world.find(id);
   }
 
+  /** Runs passes of the claimer until this many tasks are delivered. */
+  private void claimUntilDelivered(int tasks) {
+    await()
+        .until(
+            () -> {
+              claimer.claimOnce();
+              return deliverer.delivered().size() == tasks;
+            });
+  }
+
   @Test
   void a_due_task_is_delivered_and_completed() {
     TaskId id = world.create(task(null, HTTP));
@@ -164,12 +174,7 @@ class EngineTest {
       world.create(task(null, HTTP));
     }
 
-    await()
-        .until(
-            () -> {
-              claimer.claimOnce();
-              return deliverer.delivered().size() == 3;
-            });
+    claimUntilDelivered(3);
     claimer.claimOnce();
 
     assertThat(seats.taken()).isEqualTo(3);
@@ -181,7 +186,7 @@ class EngineTest {
   void an_interrupted_task_is_released_and_its_attempt_does_not_count() {
     deliverer.hang();
     TaskId id = world.create(task(null, HTTP));
-    await().until(() -> claimer.claimOnce() != null && deliverer.delivered().size() == 1);
+    claimUntilDelivered(1);
 
     dispatcher.interrupt();
     dispatcher.close();
@@ -268,7 +273,12 @@ class EngineTest {
     NewTask late = TestTask.of("t").target(new Target.Pull()).ttl(Duration.ofMillis(5)).build();
     TaskId id = world.create(late);
 
-    await().until(() -> expirer.expireOnce() != null && world.state(id) == TaskState.EXPIRED);
+    await()
+        .until(
+            () -> {
+              expirer.expireOnce();
+              return world.state(id) == TaskState.EXPIRED;
+            });
 
     assertThat(events).contains(new EngineEvent.Expired(1));
   }
@@ -282,7 +292,7 @@ class EngineTest {
     world.create(keyed);
     world.create(keyed);
 
-    await().until(() -> claimer.claimOnce() != null && deliverer.delivered().size() == 1);
+    claimUntilDelivered(1);
     claimer.claimOnce();
     assertThat(deliverer.delivered()).hasSize(1);
     assertThat(world.value("SELECT count(*) FROM carillon.running_key")).isEqualTo("1");
@@ -378,7 +388,7 @@ class EngineTest {
   void running_tasks_are_not_reclaimed() {
     deliverer.hang();
     TaskId id = world.create(task(null, HTTP));
-    await().until(() -> claimer.claimOnce() != null && deliverer.delivered().size() == 1);
+    claimUntilDelivered(1);
 
     lostClaims.findOnce();
     reaper.reapOnce();
@@ -583,12 +593,7 @@ class EngineTest {
         CREATE TRIGGER refuse BEFORE UPDATE ON carillon.task
         FOR EACH ROW WHEN (NEW.state = 'COMPLETED') EXECUTE FUNCTION refuse()
         """);
-    await()
-        .until(
-            () -> {
-              claimer.claimOnce();
-              return deliverer.delivered().size() == 3;
-            });
+    claimUntilDelivered(3);
     node.progress.set(0);
 
     await()

@@ -91,6 +91,16 @@ class NodeDeathTest {
               world.store.claims(), parts.lease, parts.openClaims::isKnown, decision, _ -> {});
     }
 
+    /** Runs passes of the claimer until this many seats are taken. */
+    private void claimUntilTaken(int tasks) {
+      await()
+          .until(
+              () -> {
+                claimer.claimOnce();
+                return seats.taken() == tasks;
+              });
+    }
+
     private List<TaskId> delivered() {
       return deliverer.delivered().stream().map(ClaimedTask::id).toList();
     }
@@ -426,7 +436,7 @@ class NodeDeathTest {
           Latches.await(release);
           return new DeliveryResult.Accepted(200, null);
         });
-    await().until(() -> ours.claimer.claimOnce() != null && ours.seats.taken() == ids.size());
+    ours.claimUntilTaken(ids.size());
 
     ours.suspects.startOnce();
     await().until(() -> marks.size() == size);
@@ -459,7 +469,7 @@ class NodeDeathTest {
     int size = GROUPS.size(1);
     List<TaskId> ids = createTasks(size + 1);
     ids.forEach(id -> suspect(id, 1));
-    await().until(() -> ours.claimer.claimOnce() != null && ours.seats.taken() == ids.size());
+    ours.claimUntilTaken(ids.size());
     ours.suspects.startOnce();
     await().until(() -> ours.seats.waitingToBeSaved() == size);
 
@@ -475,7 +485,7 @@ class NodeDeathTest {
     List<TaskId> ids = createTasks(size + 2);
     ids.forEach(id -> suspect(id, 1));
     ours.deliverer.hang();
-    await().until(() -> ours.claimer.claimOnce() != null && ours.seats.taken() == ids.size());
+    ours.claimUntilTaken(ids.size());
 
     ours.suspects.startOnce();
     ours.suspects.startOnce();
@@ -507,7 +517,7 @@ class NodeDeathTest {
           }
           return new DeliveryResult.Accepted(200, null);
         });
-    await().until(() -> ours.claimer.claimOnce() != null && ours.seats.taken() == 3);
+    ours.claimUntilTaken(3);
     ours.suspects.startOnce();
     ours.suspects.startOnce();
     await().until(() -> ours.delivered().size() == 1);
@@ -530,7 +540,7 @@ class NodeDeathTest {
     List<TaskId> ids = createTasks(2);
     ids.forEach(id -> suspect(id, POISON_CRASHES - 1));
     ours.deliverer.hang();
-    await().until(() -> ours.claimer.claimOnce() != null && ours.seats.taken() == ids.size());
+    ours.claimUntilTaken(ids.size());
 
     await()
         .pollDelay(Duration.ZERO)
@@ -567,7 +577,12 @@ class NodeDeathTest {
     reaper.reapOnce();
     assertThat(world.state(id)).isEqualTo(TaskState.RUNNING);
 
-    await().until(() -> reaper.reapOnce() != null && world.state(id) == TaskState.PENDING);
+    await()
+        .until(
+            () -> {
+              reaper.reapOnce();
+              return world.state(id) == TaskState.PENDING;
+            });
   }
 
   @Test
@@ -679,7 +694,7 @@ class NodeDeathTest {
   void a_stopping_node_releases_its_suspects_and_their_attempts_do_not_count() {
     List<TaskId> ids = createTasks(2);
     ids.forEach(id -> suspect(id, 2));
-    await().until(() -> ours.claimer.claimOnce() != null && ours.seats.taken() == ids.size());
+    ours.claimUntilTaken(ids.size());
     ours.deliverer.hang();
     ours.suspects.startOnce();
     await().until(() -> ours.delivered().size() == 1);
@@ -698,7 +713,7 @@ class NodeDeathTest {
   void a_suspect_claimed_under_a_lost_lease_is_not_sent() {
     TaskId id = createTask();
     suspect(id, 1);
-    await().until(() -> ours.claimer.claimOnce() != null && ours.seats.taken() == 1);
+    ours.claimUntilTaken(1);
     lapse("ours");
 
     ours.suspects.startOnce();
