@@ -14,7 +14,6 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
-import org.junit.jupiter.params.provider.ValueSource;
 
 /** Invalid requests are rejected with the right code, and nothing is stored. */
 class BadInputTest {
@@ -336,21 +335,15 @@ class BadInputTest {
     assertThat(broken.expect(ErrorCode.INVALID_JSON).text("detail")).startsWith("line 2:");
   }
 
-  @ParameterizedTest
-  @ValueSource(strings = {"", " ", "a b", "\u00e9", "tab\there"})
-  void an_idempotency_key_must_be_visible_ascii(String key) {
-    if (key.chars().allMatch(c -> c < 0x80 && c != '\t') && !key.isBlank()) {
+  @Test
+  void an_idempotency_key_is_one_header_of_at_most_255_visible_ascii_characters() {
+    for (String key : List.of("a b", "k".repeat(256))) {
       api.post("/v1/tasks")
           .header("Idempotency-Key", key)
           .json("{\"type\":\"t\"}")
           .send()
           .expect(ErrorCode.INVALID_IDEMPOTENCY_KEY);
     }
-    api.post("/v1/tasks")
-        .header("Idempotency-Key", "k".repeat(256))
-        .json("{\"type\":\"t\"}")
-        .send()
-        .expect(ErrorCode.INVALID_IDEMPOTENCY_KEY);
     api.post("/v1/tasks")
         .header("Idempotency-Key", "a")
         .header("Idempotency-Key", "b")
