@@ -58,6 +58,20 @@ class DeadLetterApiTest {
   void ten_thousand_dead_letters_are_grouped_edited_redriven_stopped_and_undone() {
     DeadTasks.fill(api.world, 10_000, 20);
 
+    String group = findGroup();
+    String edited = editAndRedriveOne(group);
+    String redrive = startRedrive(group);
+    runSteps(redrive);
+    api.world.node("node");
+    assertThat(api.world.claim("node", 30)).hasSize(30); // one may be the edited task
+    stop(redrive);
+    undo(redrive);
+
+    assertAudited(redrive, edited, group);
+    assertUndoneTaskHasAllTransitions(redrive);
+  }
+
+  private String findGroup() {
     JsonNode groups = get("/v1/dead-letters/groups").get("items");
     assertThat(groups).hasSize(20);
     assertThat(groups).allMatch(group -> group.get("letters").asInt() == 500);
@@ -65,8 +79,10 @@ class DeadLetterApiTest {
     assertThat(of506.get("type").asString()).isEqualTo("t2");
     assertThat(of506.get("failure").asString()).isEqualTo("status");
     assertThat(of506.get("error").asString()).contains("called G");
-    String group = of506.get("group").asString();
+    return of506.get("group").asString();
+  }
 
+  private String editAndRedriveOne(String group) {
     JsonNode letter = get("/v1/dead-letters?group=" + group + "&limit=1").get("items").get(0);
     assertThat(letter.get("group").asString()).isEqualTo(group);
     String edited = letter.get("id").asString();
@@ -77,7 +93,10 @@ class DeadLetterApiTest {
     assertThat(get("/v1/dead-letters?key=fixed&view=full").get("items").get(0).get("payload"))
         .hasToString("{\"fixed\":true}");
     api.post("/v1/tasks/" + edited + "/redrive").send().expect(200);
+    return edited;
+  }
 
+  private String startRedrive(String group) {
     String filter = "\"group\": \"" + group + "\"";
     JsonNode dry = redrive("{" + filter + ", \"dryRun\": true}").expect(200).json();
     assertThat(dry).hasToString("{\"matched\":499,\"redriven\":0,\"dryRun\":true}");
@@ -88,21 +107,27 @@ class DeadLetterApiTest {
     assertThat(started.header("location")).isEqualTo("/v1/redrives/" + id);
     assertThat(started.text("status")).isEqualTo("RUNNING");
     assertThat(started.json().get("matched").asInt()).isEqualTo(499);
+    return id;
+  }
+
+  private void runSteps(String id) {
     for (int steps = 1; steps <= 6; steps++) {
       step(id);
       JsonNode redrive = get("/v1/redrives/" + id);
       assertThat(redrive.get("redriven").asInt()).isEqualTo(40 * steps);
       assertThat(redrive.get("waiting").asInt()).isEqualTo(40 * steps);
     }
-    api.world.node("node");
-    assertThat(api.world.claim("node", 30)).hasSize(30); // including the edited task
+  }
 
+  private void stop(String id) {
     assertThat(api.post("/v1/redrives/" + id + "/stop").send().expect(200).text("status"))
         .isEqualTo("STOPPED");
     step(id);
     assertThat(get("/v1/redrives/" + id).get("redriven").asInt()).isEqualTo(240);
     api.post("/v1/redrives/" + id + "/stop").send().expect(ErrorCode.WRONG_STATE);
+  }
 
+  private void undo(String id) {
     JsonNode undone = api.post("/v1/redrives/" + id + "/undo").send().expect(200).json();
     assertThat(undone.get("status").asString()).isEqualTo("UNDONE");
     assertThat(undone.get("undone").asInt()).isBetween(210, 211);
@@ -112,7 +137,9 @@ class DeadLetterApiTest {
     assertThat(get("/v1/dead-letters/groups?status=506").get("items").get(0).get("deaths").asInt())
         .isEqualTo(500);
     api.post("/v1/redrives/" + id + "/undo").send().expect(200); // a repeat changes nothing
+  }
 
+  private void assertAudited(String id, String edited, String group) {
     assertThat(audit(id))
         .containsExactly(
             "redrive.undone admin",
@@ -125,6 +152,9 @@ class DeadLetterApiTest {
         .contains("called G");
     assertThat(get("/v1/audit?action=redrive.start").get("items").get(0).get("detail").toString())
         .contains("\"matched\":499", "\"rate\":200", group);
+  }
+
+  private void assertUndoneTaskHasAllTransitions(String id) {
     String undoneTask =
         api.world.value(
             "SELECT task FROM carillon.transition WHERE to_state = 'DEAD' ORDER BY task LIMIT 1");
