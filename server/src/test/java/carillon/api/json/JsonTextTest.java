@@ -46,7 +46,7 @@ class JsonTextTest {
         "{\"payload\":[\"x\\u0000\"]} | NUL_NOT_ALLOWED",
         "{\"payload\":\"x\\u0000\"} | NUL_NOT_ALLOWED",
       })
-  void a_body_that_is_not_an_object_is_rejected(String text, ErrorCode code) {
+  void an_invalid_body_is_rejected_with_its_code(String text, ErrorCode code) {
     ApiException e = catchThrowableOfType(ApiException.class, () -> JsonText.object(text));
 
     assertThat(e.code()).isEqualTo(code);
