@@ -24,6 +24,9 @@ public final class Postgres {
   private static final String ROLE = "carillon";
   private static final String SUPERUSER = "postgres";
 
+  /** Each of two test processes has some 250 databases of 10 MB, and their log. */
+  private static final long MIN_MEMORY_BYTES = 12L << 30;
+
   private static final AtomicInteger COUNT = new AtomicInteger();
   private static final EmbeddedPostgres SERVER = start();
 
@@ -31,7 +34,7 @@ public final class Postgres {
 
   private static EmbeddedPostgres start() {
     try {
-      Path directory = Files.createTempDirectory("carillon-test-postgres");
+      Path directory = Files.createTempDirectory(parentOfData(), "carillon-test-postgres");
       Runtime.getRuntime().addShutdownHook(new Thread(() -> discard(directory)));
       EmbeddedPostgres server =
           EmbeddedPostgres.builder()
@@ -59,6 +62,14 @@ public final class Postgres {
     } catch (SQLException e) {
       throw new IllegalStateException(e);
     }
+  }
+
+  /** In memory where there is plenty: most tests wait for one commit after another. */
+  private static Path parentOfData() throws IOException {
+    Path memory = Path.of("/dev/shm");
+    boolean hasRoom =
+        Files.isWritable(memory) && Files.getFileStore(memory).getUsableSpace() > MIN_MEMORY_BYTES;
+    return hasRoom ? memory : Path.of(System.getProperty("java.io.tmpdir"));
   }
 
   /**

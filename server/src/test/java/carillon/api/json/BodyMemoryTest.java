@@ -77,7 +77,8 @@ class BodyMemoryTest {
         BodyMemory.Share other = memory.share(OTHER)) {
       one.reserveMemory(8 * MIB);
 
-      ApiException rejected = catchThrowableOfType(ApiException.class, () -> more.reserveMemory(1024));
+      ApiException rejected =
+          catchThrowableOfType(ApiException.class, () -> more.reserveMemory(1024));
 
       assertThat(rejected.code()).isEqualTo(ErrorCode.OVERLOADED);
       assertThat(rejected.detail()).contains("this tenant's requests", "8 MiB");
@@ -100,7 +101,8 @@ class BodyMemoryTest {
         BodyMemory.Share large = memory.share(OTHER)) {
       small.reserveMemory(4 << 10);
 
-      ApiException rejected = catchThrowableOfType(ApiException.class, () -> large.reserveMemory(MIB));
+      ApiException rejected =
+          catchThrowableOfType(ApiException.class, () -> large.reserveMemory(MIB));
 
       assertThat(rejected.detail()).contains("this node");
     }

@@ -113,7 +113,8 @@ class MigrationUnderLoadTest {
               .toList();
       Set<UUID> claims =
           claimed.stream().map(task -> task.lease().claim()).collect(Collectors.toSet());
-      completed.addAll(world.store.outcomes().finishAttempts(outcomes, claims, node).states().keySet());
+      completed.addAll(
+          world.store.outcomes().finishAttempts(outcomes, claims, node).states().keySet());
     }
   }
 }

@@ -127,7 +127,8 @@ class AlertsTest {
             claimed.subList(from, from + 100).stream()
                 .map(task -> dead(task, "no order " + task.id()))
                 .toList();
-        deaths.add(threads.submit(() -> node.store.outcomes().finishAttempts(batch, Set.of(), "node")));
+        deaths.add(
+            threads.submit(() -> node.store.outcomes().finishAttempts(batch, Set.of(), "node")));
       }
       for (Future<?> death : deaths) {
         death.get();
