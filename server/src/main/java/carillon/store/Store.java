@@ -109,7 +109,7 @@ public record Store(
         new PullQueue(catalog, queue, memory.sweep(), outcomes, claims, agenda, clock),
         new Expiry(db, partitions),
         new DeadLetters(db, catalog),
-        new DeadLetterArchive(db),
+        new DeadLetterArchive(db, catalog),
         new Redrives(db, agenda),
         new Restores(catalog, memory.partitions()),
         new Schedules(db, catalog, tasks, clock, memory.signals().scheduleSaved()),

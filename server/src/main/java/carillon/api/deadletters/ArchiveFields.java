@@ -15,10 +15,15 @@ import carillon.model.TaskId;
 import carillon.model.target.Target;
 import carillon.model.task.Callbacks;
 import carillon.model.task.FailureKind;
+import carillon.model.task.Lane;
 import carillon.model.task.RetryPolicy;
+import carillon.model.task.Route;
+import carillon.model.task.TaskSpec;
 import carillon.model.task.TaskState;
-import carillon.store.db.Json;
 import carillon.store.deadletters.ArchivedTask;
+import carillon.store.tasks.AttemptResult;
+import carillon.store.tasks.TaskStory;
+import carillon.store.tasks.TaskView;
 import java.nio.charset.StandardCharsets;
 import java.time.Instant;
 import java.time.InstantSource;
@@ -46,6 +51,13 @@ public final class ArchiveFields {
   private static final int MAX_SLICE = 63;
   private static final int MAX_NAME_CHARS = 500;
   private static final int MAX_ERROR_CHARS = 64 << 10;
+
+  /** The restore finds or creates the lane. */
+  private static final int NO_LANE = 0;
+
+  /** The maximum number of attempts follows from the retry policy. */
+  private static final int NOT_STORED = 0;
+
   private static final Set<String> OUTCOMES =
       Set.of("COMPLETED", "RETRIED", "RELEASED", "DEAD", "CANCELLED");
 
@@ -95,9 +107,9 @@ public final class ArchiveFields {
     Instant fireAt = fields.time("fireAt");
     String progress = bounded(fields, "progress");
     String payload = payload(fields);
-    ArchivedTask.Result last = result(fields);
-    List<ArchivedTask.Attempt> attempts = attempts(fields);
-    List<ArchivedTask.Transition> transitions = transitions(fields);
+    AttemptResult last = result(fields);
+    List<TaskStory.Attempt> attempts = attempts(fields);
+    List<TaskStory.Transition> transitions = transitions(fields);
     fields.done();
     if (fields.errors().count() > before
         || id == null
@@ -110,41 +122,38 @@ public final class ArchiveFields {
         || version == null) {
       return null;
     }
-    return new ArchivedTask(
-        caller.tenant().name(),
-        id,
-        type,
-        priority,
-        slice == null ? 0 : slice,
-        key,
-        dueAt,
-        createdAt,
-        startedAt,
-        finishedAt,
-        expiresAt,
-        attempt,
-        fence,
-        version,
-        crashes,
-        cancelRequested,
-        leasedBy,
-        payload,
-        json(target),
-        retry == null ? null : Json.of(retry).toString(),
-        metadata.isEmpty() ? null : Json.of(metadata).toString(),
-        json(callbacks.onComplete()),
-        json(callbacks.onDead()),
-        concurrencyKey,
-        scheduleName,
-        fireAt,
-        progress,
-        last,
-        attempts,
-        transitions);
-  }
-
-  private static @Nullable String json(@Nullable Target target) {
-    return target == null ? null : Json.of(target).toString();
+    TaskView task =
+        new TaskView(
+            caller.tenant().name(),
+            id,
+            new Lane(
+                NO_LANE,
+                caller.tenantId(),
+                type,
+                priority,
+                slice == null ? 0 : slice,
+                target == null ? Route.TYPE : Route.of(target)),
+            new TaskSpec(type, key, concurrencyKey, payload, target, retry, metadata, callbacks),
+            TaskState.DEAD,
+            dueAt,
+            null,
+            createdAt,
+            startedAt,
+            finishedAt,
+            expiresAt,
+            attempt,
+            NOT_STORED,
+            fence,
+            version,
+            cancelRequested,
+            leasedBy,
+            null,
+            scheduleName,
+            fireAt,
+            last,
+            progress,
+            crashes == null ? 0 : crashes);
+    return new ArchivedTask(task, attempts, transitions);
   }
 
   private static void checkFormat(Fields fields) {
@@ -232,7 +241,7 @@ public final class ArchiveFields {
     }
   }
 
-  private static ArchivedTask.Result result(Fields fields) {
+  private static AttemptResult result(Fields fields) {
     FailureKind kind = null;
     String message = null;
     Integer status = null;
@@ -243,7 +252,7 @@ public final class ArchiveFields {
       status = error.integer("status", 0, MAX_STATUS);
       error.done();
     }
-    return new ArchivedTask.Result(kind, status, message, output(fields), request(fields));
+    return new AttemptResult(kind, status, message, output(fields), request(fields));
   }
 
   /** The API shows a request as JSON, so it must be JSON. */
@@ -290,8 +299,8 @@ public final class ArchiveFields {
     return text;
   }
 
-  private static List<ArchivedTask.Attempt> attempts(Fields fields) {
-    List<ArchivedTask.Attempt> attempts = new ArrayList<>();
+  private static List<TaskStory.Attempt> attempts(Fields fields) {
+    List<TaskStory.Attempt> attempts = new ArrayList<>();
     for (Fields each : fields.objects("attempts", ArchivedTask.MAX_HISTORY)) {
       Integer attempt = each.required("attempt", each.integer("attempt", 0, MAX_NUMBER));
       Integer fence = each.required("fence", each.integer("fence", 0, MAX_NUMBER));
@@ -302,18 +311,18 @@ public final class ArchiveFields {
       if (outcome != null && !OUTCOMES.contains(outcome)) {
         each.wrong("outcome", ErrorCode.INVALID_VALUE, "must be one of " + sorted(OUTCOMES));
       }
-      ArchivedTask.Result result = result(each);
+      AttemptResult result = result(each);
       each.done();
       if (attempt != null && fence != null && endedAt != null && outcome != null) {
         attempts.add(
-            new ArchivedTask.Attempt(attempt, fence, by, startedAt, endedAt, outcome, result));
+            new TaskStory.Attempt(attempt, fence, by, startedAt, endedAt, outcome, result));
       }
     }
     return attempts;
   }
 
-  private static List<ArchivedTask.Transition> transitions(Fields fields) {
-    List<ArchivedTask.Transition> transitions = new ArrayList<>();
+  private static List<TaskStory.Transition> transitions(Fields fields) {
+    List<TaskStory.Transition> transitions = new ArrayList<>();
     for (Fields each : fields.objects("transitions", ArchivedTask.MAX_HISTORY)) {
       Instant at = each.required("at", each.time("at"));
       TaskState from = state(each, "from");
@@ -325,7 +334,7 @@ public final class ArchiveFields {
       if (from != null && to != null && !from.canBecome(to)) {
         each.wrong("to", ErrorCode.INVALID_VALUE, "no task goes from " + from + " to " + to);
       } else if (at != null && from != null && to != null && fence != null && by != null) {
-        transitions.add(new ArchivedTask.Transition(at, from, to, fence, by, reason));
+        transitions.add(new TaskStory.Transition(at, from, to, fence, by, reason));
       }
     }
     return transitions;

@@ -1,9 +1,12 @@
 package carillon.store.deadletters;
 
 import carillon.model.TaskId;
-import carillon.model.task.FailureKind;
-import carillon.model.task.TaskState;
+import carillon.model.target.Target;
+import carillon.model.task.TaskSpec;
 import carillon.store.db.Json;
+import carillon.store.tasks.AttemptResult;
+import carillon.store.tasks.TaskStory;
+import carillon.store.tasks.TaskView;
 import java.time.Instant;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -12,46 +15,13 @@ import tools.jackson.databind.node.ObjectNode;
 import tools.jackson.databind.util.RawValue;
 
 /**
- * A dead task with everything that a restore needs; one line of an archive.
+ * A dead task with its history; one line of an archive.
  *
- * @param tenant its name, because ids differ between installations
- * @param payload the tenant's JSON byte for byte
- * @param target JSON, like retry, metadata, onComplete and onDead; null if the task has none of its
- *     own
- * @param last the result of the last attempt
- * @param attempts before the last one, oldest first
+ * @param attempts before the last one, which the task's own row holds; oldest first
+ * @param transitions oldest first
  */
 public record ArchivedTask(
-    String tenant,
-    TaskId id,
-    String type,
-    int priority,
-    int slice,
-    @Nullable String key,
-    Instant dueAt,
-    Instant createdAt,
-    @Nullable Instant startedAt,
-    @Nullable Instant finishedAt,
-    @Nullable Instant expiresAt,
-    int attempt,
-    int fence,
-    int version,
-    @Nullable Integer crashes,
-    boolean cancelRequested,
-    @Nullable String leasedBy,
-    @Nullable String payload,
-    @Nullable String target,
-    @Nullable String retry,
-    @Nullable String metadata,
-    @Nullable String onComplete,
-    @Nullable String onDead,
-    @Nullable String concurrencyKey,
-    @Nullable String scheduleName,
-    @Nullable Instant fireAt,
-    @Nullable String progress,
-    Result last,
-    List<Attempt> attempts,
-    List<Transition> transitions) {
+    TaskView task, List<TaskStory.Attempt> attempts, List<TaskStory.Transition> transitions) {
 
   /** To be raised when a reader of the previous format could misunderstand a line. */
   public static final int FORMAT = 1;
@@ -64,99 +34,8 @@ public record ArchivedTask(
     transitions = List.copyOf(transitions);
   }
 
-  public record Result(
-      @Nullable FailureKind failure,
-      @Nullable Integer status,
-      @Nullable String error,
-      @Nullable String output,
-      @Nullable String request) {}
-
-  /** An attempt before the last one. */
-  public record Attempt(
-      int attempt,
-      int fence,
-      @Nullable String by,
-      @Nullable Instant startedAt,
-      Instant endedAt,
-      String outcome,
-      Result result) {
-
-    Attempt withoutOutput() {
-      Result less =
-          new Result(result.failure(), result.status(), result.error(), null, result.request());
-      return new Attempt(attempt, fence, by, startedAt, endedAt, outcome, less);
-    }
-  }
-
-  public record Transition(
-      Instant at, TaskState from, TaskState to, int fence, String by, @Nullable String reason) {}
-
-  ArchivedTask with(@Nullable String target, @Nullable String onComplete, @Nullable String onDead) {
-    return new ArchivedTask(
-        tenant,
-        id,
-        type,
-        priority,
-        slice,
-        key,
-        dueAt,
-        createdAt,
-        startedAt,
-        finishedAt,
-        expiresAt,
-        attempt,
-        fence,
-        version,
-        crashes,
-        cancelRequested,
-        leasedBy,
-        payload,
-        target,
-        retry,
-        metadata,
-        onComplete,
-        onDead,
-        concurrencyKey,
-        scheduleName,
-        fireAt,
-        progress,
-        last,
-        attempts,
-        transitions);
-  }
-
-  ArchivedTask with(List<Attempt> attempts, List<Transition> transitions) {
-    return new ArchivedTask(
-        tenant,
-        id,
-        type,
-        priority,
-        slice,
-        key,
-        dueAt,
-        createdAt,
-        startedAt,
-        finishedAt,
-        expiresAt,
-        attempt,
-        fence,
-        version,
-        crashes,
-        cancelRequested,
-        leasedBy,
-        payload,
-        target,
-        retry,
-        metadata,
-        onComplete,
-        onDead,
-        concurrencyKey,
-        scheduleName,
-        fireAt,
-        progress,
-        last,
-        attempts,
-        transitions);
+  public TaskId id() {
+    return task.id();
   }
 
   /**
@@ -166,40 +45,44 @@ public record ArchivedTask(
   public String line() {
     ObjectNode node = JsonNodeFactory.instance.objectNode();
     node.put("format", FORMAT);
-    node.put("tenant", tenant); // early, because the command line sorts lines by it
-    node.put("id", id.toString());
-    node.put("type", type);
-    put(node, "key", key);
-    node.put("status", TaskState.DEAD.name());
-    node.put("priority", priority);
-    node.put("slice", slice);
-    put(node, "dueAt", dueAt);
-    put(node, "createdAt", createdAt);
-    put(node, "startedAt", startedAt);
-    put(node, "finishedAt", finishedAt);
-    put(node, "expiresAt", expiresAt);
-    node.put("attempt", attempt);
-    node.put("fence", fence);
-    node.put("version", version);
-    put(node, "crashes", crashes);
-    node.put("cancelRequested", cancelRequested);
-    put(node, "leasedBy", leasedBy);
-    putShown(node, "target", target);
-    putRaw(node, "retry", retry);
-    putRaw(node, "metadata", metadata);
-    putShown(node, "onComplete", onComplete);
-    putShown(node, "onDead", onDead);
-    put(node, "concurrencyKey", concurrencyKey);
-    put(node, "scheduleName", scheduleName);
-    put(node, "fireAt", fireAt);
-    put(node, "progress", progress);
-    put(node, last);
+    node.put("tenant", task.tenant()); // early, because the command line sorts lines by it
+    node.put("id", task.id().toString());
+    node.put("type", task.type());
+    put(node, "key", task.key());
+    node.put("status", task.state().name());
+    node.put("priority", task.priority());
+    node.put("slice", task.lane().slice());
+    put(node, "dueAt", task.dueAt());
+    put(node, "createdAt", task.createdAt());
+    put(node, "startedAt", task.startedAt());
+    put(node, "finishedAt", task.finishedAt());
+    put(node, "expiresAt", task.expiresAt());
+    node.put("attempt", task.attempt());
+    node.put("fence", task.fence());
+    node.put("version", task.version());
+    node.put("crashes", task.crashes());
+    node.put("cancelRequested", task.cancelRequested());
+    put(node, "leasedBy", task.leasedBy());
+    TaskSpec spec = task.spec();
+    putShown(node, "target", spec.target());
+    if (spec.retry() != null) {
+      node.set("retry", Json.of(spec.retry()));
+    }
+    node.set("metadata", Json.of(spec.metadata()));
+    putShown(node, "onComplete", spec.callbacks().onComplete());
+    putShown(node, "onDead", spec.callbacks().onDead());
+    put(node, "concurrencyKey", spec.concurrencyKey());
+    put(node, "scheduleName", task.scheduleName());
+    put(node, "fireAt", task.fireAt());
+    put(node, "progress", task.progress());
+    put(node, task.last());
+    String payload = spec.payload();
     if (payload != null && hasLineBreak(payload)) {
       node.put("payloadText", payload);
-    } else {
-      putRaw(node, "payload", payload);
+    } else if (payload != null) {
+      node.putRawValue("payload", new RawValue(payload));
     }
-    for (Attempt each : attempts) {
+    for (TaskStory.Attempt each : attempts) {
       ObjectNode one = node.withArray("attempts").addObject();
       one.put("attempt", each.attempt());
       one.put("fence", each.fence());
@@ -209,7 +92,7 @@ public record ArchivedTask(
       one.put("outcome", each.outcome());
       put(one, each.result());
     }
-    for (Transition each : transitions) {
+    for (TaskStory.Transition each : transitions) {
       ObjectNode one = node.withArray("transitions").addObject();
       put(one, "at", each.at());
       one.put("from", each.from().name());
@@ -226,7 +109,7 @@ public record ArchivedTask(
     return json.indexOf('\n') >= 0 || json.indexOf('\r') >= 0;
   }
 
-  private static void put(ObjectNode node, Result result) {
+  private static void put(ObjectNode node, AttemptResult result) {
     if (result.failure() != null || result.status() != null || result.error() != null) {
       ObjectNode error = node.putObject("error");
       if (result.failure() != null) {
@@ -258,15 +141,9 @@ public record ArchivedTask(
     }
   }
 
-  private static void putShown(ObjectNode node, String name, @Nullable String target) {
+  private static void putShown(ObjectNode node, String name, @Nullable Target target) {
     if (target != null) {
-      node.set(name, Json.shown(Json.target(target)));
-    }
-  }
-
-  private static void putRaw(ObjectNode node, String name, @Nullable String json) {
-    if (json != null) {
-      node.putRawValue(name, new RawValue(json));
+      node.set(name, Json.shown(target));
     }
   }
 }

@@ -1,15 +1,17 @@
 package carillon.store.deadletters;
 
 import carillon.model.Partition;
-import carillon.model.TaskId;
 import carillon.model.TenantId;
-import carillon.model.task.FailureKind;
-import carillon.model.task.TaskState;
 import carillon.store.catalog.Audit;
+import carillon.store.catalog.Catalog;
 import carillon.store.db.Column;
 import carillon.store.db.Db;
 import carillon.store.db.Sql;
 import carillon.store.db.Tx;
+import carillon.store.tasks.AttemptResult;
+import carillon.store.tasks.TaskReader;
+import carillon.store.tasks.TaskStory;
+import carillon.store.tasks.TaskView;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Duration;
@@ -33,9 +35,11 @@ public final class DeadLetterArchive {
   private static final int MAX_OUTPUT_CHARS = 4 << 20;
 
   private final Db db;
+  private final TaskReader reader;
 
-  public DeadLetterArchive(Db db) {
+  public DeadLetterArchive(Db db, Catalog catalog) {
     this.db = db;
+    this.reader = new TaskReader(db, catalog);
   }
 
   /**
@@ -43,7 +47,12 @@ public final class DeadLetterArchive {
    *
    * @param diedAt identifies, together with the task's version, a letter that has not changed since
    */
-  public record Letter(TenantId tenant, Partition partition, Instant diedAt, ArchivedTask task) {}
+  public record Letter(Instant diedAt, ArchivedTask task) {
+
+    private TenantId tenant() {
+      return task.task().lane().tenant();
+    }
+  }
 
   /**
    * The letters to archive next.
@@ -92,14 +101,7 @@ public final class DeadLetterArchive {
       ORDER BY old.kept_from
       """;
 
-  private record Found(int tenant, UUID task, LocalDate partition, long bytes) {
-    Key key() {
-      return new Key(tenant, task);
-    }
-  }
-
-  /** Task ids are unique only within a tenant: two installations may have been merged. */
-  private record Key(int tenant, UUID task) {}
+  private record Found(int tenant, UUID task, LocalDate partition, long bytes) {}
 
   /**
    * Reads the letters that have been dead longest, if longer than the time to live.
@@ -138,10 +140,7 @@ public final class DeadLetterArchive {
   private static final String TASKS =
       """
       /* DeadLetterArchive.tasks */
-      SELECT n.name AS tenant_name, l.type, l.priority, l.slice, d.died_at, t.tenant, t.id, t.key, t.due_at,
-             t.created_at, t.started_at, t.finished_at, t.expires_at, t.attempt, t.fence, t.version, t.crashes,
-             t.cancel_requested, t.leased_by, t.payload, t.target, t.retry, t.metadata, t.on_complete, t.on_dead,
-             t.concurrency_key, t.schedule, t.fire_at, t.progress, t.failure, t.status, t.error, t.output, t.request
+      SELECT d.died_at, %s, t.payload
       FROM unnest(?::int[], ?::uuid[], ?::date[]) AS f (tenant, id, partition)
       CROSS JOIN LATERAL (
           SELECT *
@@ -153,9 +152,9 @@ public final class DeadLetterArchive {
           LIMIT 1
       ) t
       JOIN carillon.dead_letter d ON d.tenant = t.tenant AND d.task = t.id
-      JOIN carillon.lane l ON l.id = t.lane
-      JOIN carillon.tenant n ON n.id = t.tenant
-      """;
+      ORDER BY d.kept_from
+      """
+          .formatted(TaskReader.COLUMNS);
 
   private static final String ATTEMPTS =
       """
@@ -190,52 +189,61 @@ public final class DeadLetterArchive {
       ) w
       """;
 
-  private record Keyed<T>(Key key, T value) {}
+  private record Dead(Instant diedAt, TaskView task) {}
 
   /** Reads the tasks first: a change while their history is read raises a task's version. */
-  private static List<Letter> read(Tx tx, List<Found> found) {
+  private List<Letter> read(Tx tx, List<Found> found) {
     Column tenants = Column.ints(found, Found::tenant);
     Column ids = Column.uuids(found, Found::task);
     Column partitions = Column.dates(found, Found::partition);
-    Map<Key, Letter> letters = new HashMap<>();
-    tx.query(TASKS, DeadLetterArchive::letter, tenants, ids, partitions)
-        .forEach(each -> letters.put(each.key(), each.value()));
-    Map<Key, List<ArchivedTask.Attempt>> attempts =
+    List<Dead> dead =
+        tx.query(
+            TASKS,
+            row -> new Dead(Sql.requiredInstant(row, "died_at"), reader.view(row)),
+            tenants,
+            ids,
+            partitions);
+    Map<Key, List<TaskStory.Attempt>> attempts =
         byTask(
             tx.query(
                 ATTEMPTS,
-                DeadLetterArchive::attempt,
+                row -> new Keyed<>(key(row), TaskReader.attempt(row)),
                 tenants,
                 ids,
                 partitions,
                 ArchivedTask.MAX_HISTORY));
-    Map<Key, List<ArchivedTask.Transition>> transitions =
+    Map<Key, List<TaskStory.Transition>> transitions =
         byTask(
             tx.query(
                 TRANSITIONS,
-                DeadLetterArchive::transition,
+                row -> new Keyed<>(key(row), TaskReader.transition(row)),
                 tenants,
                 ids,
                 partitions,
                 ArchivedTask.MAX_HISTORY));
-    List<Letter> all = new ArrayList<>(found.size());
-    for (Found each : found) {
-      Letter letter = letters.get(each.key());
-      if (letter != null) {
-        all.add(
-            new Letter(
-                letter.tenant(),
-                new Partition(each.partition()),
-                letter.diedAt(),
-                letter
-                    .task()
-                    .with(
-                        bounded(attempts.getOrDefault(each.key(), List.of())).reversed(),
-                        transitions.getOrDefault(each.key(), List.of()).reversed())));
-      }
+    List<Letter> letters = new ArrayList<>(dead.size());
+    for (Dead each : dead) {
+      TaskView task = each.task();
+      Key key = new Key(task.lane().tenant().value(), task.id().value());
+      letters.add(
+          new Letter(
+              each.diedAt(),
+              new ArchivedTask(
+                  task,
+                  bounded(attempts.getOrDefault(key, List.of())).reversed(),
+                  transitions.getOrDefault(key, List.of()).reversed())));
     }
-    return all;
+    return letters;
   }
+
+  /** Task ids are unique only within a tenant: two installations may have been merged. */
+  private record Key(int tenant, UUID task) {}
+
+  private static Key key(ResultSet row) throws SQLException {
+    return new Key(row.getInt("tenant"), Sql.uuid(row, "task"));
+  }
+
+  private record Keyed<T>(Key key, T value) {}
 
   private static <T> Map<Key, List<T>> byTask(List<Keyed<T>> rows) {
     Map<Key, List<T>> byTask = new HashMap<>();
@@ -244,97 +252,28 @@ public final class DeadLetterArchive {
   }
 
   /** Omits output of the older attempts, so that a line stays short enough to be restored. */
-  private static List<ArchivedTask.Attempt> bounded(List<ArchivedTask.Attempt> attempts) {
-    List<ArchivedTask.Attempt> bounded = new ArrayList<>(attempts.size());
+  private static List<TaskStory.Attempt> bounded(List<TaskStory.Attempt> attempts) {
+    List<TaskStory.Attempt> bounded = new ArrayList<>(attempts.size());
     long chars = 0;
-    for (ArchivedTask.Attempt each : attempts) {
+    for (TaskStory.Attempt each : attempts) {
       String output = each.result().output();
       chars += output == null ? 0 : output.length();
-      bounded.add(chars > MAX_OUTPUT_CHARS ? each.withoutOutput() : each);
+      bounded.add(chars > MAX_OUTPUT_CHARS ? withoutOutput(each) : each);
     }
     return bounded;
   }
 
-  private static Keyed<Letter> letter(ResultSet row) throws SQLException {
-    TaskId id = new TaskId(Sql.uuid(row, "id"));
-    ArchivedTask task =
-        new ArchivedTask(
-            row.getString("tenant_name"),
-            id,
-            row.getString("type"),
-            row.getInt("priority"),
-            row.getInt("slice"),
-            row.getString("key"),
-            Sql.requiredInstant(row, "due_at"),
-            Sql.requiredInstant(row, "created_at"),
-            Sql.instant(row, "started_at"),
-            Sql.instant(row, "finished_at"),
-            Sql.instant(row, "expires_at"),
-            row.getInt("attempt"),
-            row.getInt("fence"),
-            row.getInt("version"),
-            Sql.integer(row, "crashes"),
-            row.getBoolean("cancel_requested"),
-            row.getString("leased_by"),
-            row.getString("payload"),
-            row.getString("target"),
-            row.getString("retry"),
-            row.getString("metadata"),
-            row.getString("on_complete"),
-            row.getString("on_dead"),
-            row.getString("concurrency_key"),
-            row.getString("schedule"),
-            Sql.instant(row, "fire_at"),
-            row.getString("progress"),
-            result(row),
-            List.of(),
-            List.of());
-    return new Keyed<>(
-        new Key(row.getInt("tenant"), id.value()),
-        new Letter(
-            new TenantId(row.getInt("tenant")),
-            id.partition(),
-            Sql.requiredInstant(row, "died_at"),
-            task));
-  }
-
-  private static ArchivedTask.Result result(ResultSet row) throws SQLException {
-    String failure = row.getString("failure");
-    return new ArchivedTask.Result(
-        failure == null ? null : FailureKind.valueOf(failure),
-        Sql.integer(row, "status"),
-        row.getString("error"),
-        row.getString("output"),
-        row.getString("request"));
-  }
-
-  private static Key key(ResultSet row) throws SQLException {
-    return new Key(row.getInt("tenant"), Sql.uuid(row, "task"));
-  }
-
-  private static Keyed<ArchivedTask.Attempt> attempt(ResultSet row) throws SQLException {
-    return new Keyed<>(
-        key(row),
-        new ArchivedTask.Attempt(
-            row.getInt("attempt"),
-            row.getInt("fence"),
-            row.getString("leased_by"),
-            Sql.instant(row, "started_at"),
-            Sql.requiredInstant(row, "ended_at"),
-            row.getString("outcome"),
-            result(row)));
-  }
-
-  private static Keyed<ArchivedTask.Transition> transition(ResultSet row) throws SQLException {
-    return new Keyed<>(
-        key(row),
-        new ArchivedTask.Transition(
-            Sql.requiredInstant(row, "at"),
-            TaskState.valueOf(row.getString("from_state")),
-            TaskState.valueOf(row.getString("to_state")),
-            row.getInt("fence"),
-            row.getString("who"),
-            row.getString("reason")));
+  private static TaskStory.Attempt withoutOutput(TaskStory.Attempt all) {
+    AttemptResult result = all.result();
+    return new TaskStory.Attempt(
+        all.attempt(),
+        all.fence(),
+        all.by(),
+        all.startedAt(),
+        all.endedAt(),
+        all.outcome(),
+        new AttemptResult(
+            result.failure(), result.status(), result.error(), null, result.request()));
   }
 
   // Every change of a task locks its row first and raises its version. So a row that matches under
@@ -402,7 +341,10 @@ public final class DeadLetterArchive {
   public int drop(List<Letter> letters, String file, String who) {
     Map<Partition, List<Letter>> byPartition = new TreeMap<>();
     letters.forEach(
-        each -> byPartition.computeIfAbsent(each.partition(), _ -> new ArrayList<>()).add(each));
+        each ->
+            byPartition
+                .computeIfAbsent(each.task().id().partition(), _ -> new ArrayList<>())
+                .add(each));
     int dropped = 0;
     for (Map.Entry<Partition, List<Letter>> each : byPartition.entrySet()) {
       // One transaction per day: tasks are locked before groups, as in all other transactions.
@@ -434,7 +376,7 @@ public final class DeadLetterArchive {
         row -> row.getInt("tenant"),
         Column.ints(letters, each -> each.tenant().value()),
         Column.uuids(letters, each -> each.task().id().value()),
-        Column.ints(letters, each -> each.task().version()),
+        Column.ints(letters, each -> each.task().task().version()),
         Column.instants(letters, Letter::diedAt));
   }
 }

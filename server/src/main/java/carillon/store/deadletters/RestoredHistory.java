@@ -4,6 +4,8 @@ import carillon.model.TaskId;
 import carillon.model.TenantId;
 import carillon.store.db.Column;
 import carillon.store.db.Tx;
+import carillon.store.tasks.AttemptResult;
+import carillon.store.tasks.TaskStory;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Consumer;
@@ -19,8 +21,8 @@ final class RestoredHistory {
   private record Entry<T>(TaskId task, T value) {}
 
   static void insert(Tx tx, TenantId tenant, List<ArchivedTask> tasks) {
-    List<Entry<ArchivedTask.Attempt>> attempts = new ArrayList<>();
-    List<Entry<ArchivedTask.Transition>> transitions = new ArrayList<>();
+    List<Entry<TaskStory.Attempt>> attempts = new ArrayList<>();
+    List<Entry<TaskStory.Transition>> transitions = new ArrayList<>();
     for (ArchivedTask each : tasks) {
       TaskId id = each.id();
       each.attempts().forEach(attempt -> attempts.add(new Entry<>(id, attempt)));
@@ -34,7 +36,7 @@ final class RestoredHistory {
         chunk -> insertTransitions(tx, tenant, chunk));
   }
 
-  private static long length(ArchivedTask.Result result) {
+  private static long length(AttemptResult result) {
     return length(result.error()) + length(result.output()) + length(result.request());
   }
 
@@ -73,7 +75,7 @@ final class RestoredHistory {
       """;
 
   private static void insertAttempts(
-      Tx tx, TenantId tenant, List<Entry<ArchivedTask.Attempt>> attempts) {
+      Tx tx, TenantId tenant, List<Entry<TaskStory.Attempt>> attempts) {
     tx.update(
         ATTEMPTS,
         tenant,
@@ -102,7 +104,7 @@ final class RestoredHistory {
       """;
 
   private static void insertTransitions(
-      Tx tx, TenantId tenant, List<Entry<ArchivedTask.Transition>> transitions) {
+      Tx tx, TenantId tenant, List<Entry<TaskStory.Transition>> transitions) {
     tx.update(
         TRANSITIONS,
         tenant,

@@ -4,17 +4,21 @@ import carillon.model.Partition;
 import carillon.model.TaskId;
 import carillon.model.TenantId;
 import carillon.model.target.HiddenValues;
-import carillon.model.target.Target;
-import carillon.model.task.Route;
+import carillon.model.task.Callbacks;
+import carillon.model.task.Lane;
+import carillon.model.task.TaskSpec;
 import carillon.model.task.TaskType;
 import carillon.store.catalog.Audit;
 import carillon.store.catalog.BatchLanes;
 import carillon.store.catalog.Catalog;
 import carillon.store.catalog.Partitions;
 import carillon.store.db.Column;
-import carillon.store.db.Json;
+import carillon.store.db.ColumnList;
 import carillon.store.db.Sql;
 import carillon.store.db.Tx;
+import carillon.store.tasks.AttemptResult;
+import carillon.store.tasks.TaskColumns;
+import carillon.store.tasks.TaskView;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -40,22 +44,31 @@ public final class Restores {
   /** Bytes of task text held in memory and sent per statement, approximately. */
   static final long CHUNK_BYTES = 4 << 20;
 
-  private record Row(ArchivedTask task, int lane) {
-    UUID id() {
-      return task.id().value();
+  /**
+   * A task to insert.
+   *
+   * @param spec with the secrets that the archive does not have
+   */
+  private record Row(ArchivedTask archived, TaskSpec spec, int lane) {
+    TaskId id() {
+      return archived.id();
+    }
+
+    TaskView task() {
+      return archived.task();
     }
   }
 
   /**
    * What must be known of every task before the first is inserted.
    *
+   * @param lane to find or create; its id is ignored
    * @param bytes approximate length of its text
    */
-  public record Outline(TaskId id, String type, int priority, int slice, Route route, int bytes) {
+  public record Outline(TaskId id, Lane lane, int bytes) {
 
-    public static Outline of(ArchivedTask task, int bytes) {
-      Route route = task.target() == null ? Route.TYPE : Route.of(Json.target(task.target()));
-      return new Outline(task.id(), task.type(), task.priority(), task.slice(), route, bytes);
+    public static Outline of(ArchivedTask archived, int bytes) {
+      return new Outline(archived.id(), archived.task().lane(), bytes);
     }
   }
 
@@ -127,8 +140,8 @@ public final class Restores {
     List<Outline> outlines = archive.outlines();
     BatchLanes lanes = catalog.lanesFor(tenant, outlines.size());
     for (int i = 0; i < outlines.size(); i++) {
-      Outline outline = outlines.get(i);
-      lanes.want(i, outline.type(), outline.priority(), outline.slice(), outline.route());
+      Lane lane = outlines.get(i).lane();
+      lanes.want(i, lane.type(), lane.priority(), lane.slice(), lane.route());
     }
     lanes.create(true);
     // Sorted by id, so that concurrent restores of one file wait for each other only once.
@@ -146,43 +159,42 @@ public final class Restores {
    * Fills in the secrets that the type has for the same hosts: an archive has none. Values that
    * stay hidden must be set before a redrive, or the attempt fails and says so.
    */
-  private ArchivedTask withSecrets(TenantId tenant, ArchivedTask task) {
-    TaskType type = catalog.type(tenant, task.type());
-    return task.with(
-        withSecrets(task.target(), type.target()),
-        withSecrets(task.onComplete(), type.callbacks().onComplete()),
-        withSecrets(task.onDead(), type.callbacks().onDead()));
+  private TaskSpec withSecrets(TenantId tenant, TaskSpec spec) {
+    TaskType type = catalog.type(tenant, spec.type());
+    Callbacks callbacks = spec.callbacks();
+    return new TaskSpec(
+        spec.type(),
+        spec.key(),
+        spec.concurrencyKey(),
+        spec.payload(),
+        HiddenValues.keepKnown(spec.target(), type.target()),
+        spec.retry(),
+        spec.metadata(),
+        new Callbacks(
+            HiddenValues.keepKnown(callbacks.onComplete(), type.callbacks().onComplete()),
+            HiddenValues.keepKnown(callbacks.onDead(), type.callbacks().onDead())));
   }
 
-  private static @Nullable String withSecrets(@Nullable String json, @Nullable Target ofType) {
-    if (json == null || !json.contains(HiddenValues.TEXT)) {
-      return json;
-    }
-    Target target = HiddenValues.keepKnown(Json.target(json), ofType);
-    return Sql.json(target);
-  }
+  private static final ColumnList COLUMNS =
+      ColumnList.of(
+              "id uuid, partition date, lane int, due_at timestamptz, created_at timestamptz,"
+                  + " started_at timestamptz, finished_at timestamptz, expires_at timestamptz,"
+                  + " attempt int, fence int, version int, crashes smallint,"
+                  + " cancel_requested boolean, leased_by text, schedule text,"
+                  + " fire_at timestamptz, progress text, failure text, status smallint,"
+                  + " error text, output text, request text")
+          .and(TaskColumns.SPEC);
 
   private static final String TASKS =
       """
       /* Restores.tasks */
-      INSERT INTO carillon.task (
-          tenant, state, id, partition, lane, due_at, created_at, started_at, finished_at, expires_at, attempt, fence,
-          version, crashes, cancel_requested, leased_by, payload, target, retry, metadata, on_complete, on_dead,
-          concurrency_key, schedule, fire_at, progress, key, failure, status, error, output, request)
-      SELECT ?, 'DEAD', id, partition, lane, due_at, created_at, started_at, finished_at, expires_at, attempt, fence,
-             version, crashes, cancel_requested, leased_by, payload, target::jsonb, retry::jsonb, metadata::jsonb,
-             on_complete::jsonb, on_dead::jsonb, concurrency_key, schedule, fire_at, progress, key, failure, status,
-             error, output, request
-      FROM unnest(?::uuid[], ?::date[], ?::int[], ?::timestamptz[], ?::timestamptz[], ?::timestamptz[],
-                  ?::timestamptz[], ?::timestamptz[], ?::int[], ?::int[], ?::int[], ?::smallint[], ?::boolean[],
-                  ?::text[], ?::text[], ?::text[], ?::text[], ?::text[], ?::text[], ?::text[], ?::text[], ?::text[],
-                  ?::timestamptz[], ?::text[], ?::text[], ?::text[], ?::smallint[], ?::text[], ?::text[], ?::text[])
-           AS n (id, partition, lane, due_at, created_at, started_at, finished_at, expires_at, attempt, fence, version,
-                 crashes, cancel_requested, leased_by, payload, target, retry, metadata, on_complete, on_dead,
-                 concurrency_key, schedule, fire_at, progress, key, failure, status, error, output, request)
+      INSERT INTO carillon.task (tenant, state, %s)
+      SELECT ?, 'DEAD', n.*
+      FROM unnest(%s) AS n
       ON CONFLICT DO NOTHING
       RETURNING id
-      """;
+      """
+          .formatted(COLUMNS.names(), COLUMNS.arrays());
 
   /** Inserts the tasks that do not exist, with their history; all of them or none. */
   public Restored restore(Tx tx, Prepared prepared, String who) {
@@ -196,8 +208,9 @@ public final class Restores {
         rows.clear();
         bytes = 0;
       }
-      ArchivedTask task = prepared.archive.read(each.index());
-      rows.add(new Row(withSecrets(prepared.tenant, task), each.lane()));
+      ArchivedTask archived = prepared.archive.read(each.index());
+      TaskSpec spec = withSecrets(prepared.tenant, archived.task().spec());
+      rows.add(new Row(archived, spec, each.lane()));
       bytes += each.outline().bytes();
     }
     letters.addAll(insert(tx, prepared.tenant, rows));
@@ -221,53 +234,45 @@ public final class Restores {
       TaskId task,
       String type,
       @Nullable Instant diedAt,
-      ArchivedTask.Result last,
+      AttemptResult last,
       @Nullable String key) {}
 
   /** Inserts all but the dead letters, which it returns. */
   private static List<Letter> insert(Tx tx, TenantId tenant, List<Row> rows) {
     Set<UUID> inserted = new HashSet<>(insertTasks(tx, tenant, rows));
-    List<Row> restored = rows.stream().filter(row -> inserted.contains(row.id())).toList();
-    RestoredHistory.insert(tx, tenant, restored.stream().map(Row::task).toList());
+    List<Row> restored = rows.stream().filter(row -> inserted.contains(row.id().value())).toList();
+    RestoredHistory.insert(tx, tenant, restored.stream().map(Row::archived).toList());
     return restored.stream().map(row -> letter(row.task())).toList();
   }
 
   private static List<UUID> insertTasks(Tx tx, TenantId tenant, List<Row> rows) {
-    List<ArchivedTask> tasks = rows.stream().map(Row::task).toList();
-    return tx.query(
-        TASKS,
-        row -> Sql.uuid(row, "id"),
-        tenant,
-        Column.uuids(rows, Row::id),
-        Column.dates(tasks, task -> task.id().partition().day()),
-        Column.ints(rows, Row::lane),
-        Column.instants(tasks, ArchivedTask::dueAt),
-        Column.instants(tasks, ArchivedTask::createdAt),
-        Column.instants(tasks, ArchivedTask::startedAt),
-        Column.instants(tasks, ArchivedTask::finishedAt),
-        Column.instants(tasks, ArchivedTask::expiresAt),
-        Column.ints(tasks, ArchivedTask::attempt),
-        Column.ints(tasks, ArchivedTask::fence),
-        Column.ints(tasks, ArchivedTask::version),
-        Column.shorts(tasks, ArchivedTask::crashes),
-        Column.booleans(tasks, ArchivedTask::cancelRequested),
-        Column.texts(tasks, ArchivedTask::leasedBy),
-        Column.texts(tasks, ArchivedTask::payload),
-        Column.texts(tasks, ArchivedTask::target),
-        Column.texts(tasks, ArchivedTask::retry),
-        Column.texts(tasks, ArchivedTask::metadata),
-        Column.texts(tasks, ArchivedTask::onComplete),
-        Column.texts(tasks, ArchivedTask::onDead),
-        Column.texts(tasks, ArchivedTask::concurrencyKey),
-        Column.texts(tasks, ArchivedTask::scheduleName),
-        Column.instants(tasks, ArchivedTask::fireAt),
-        Column.texts(tasks, ArchivedTask::progress),
-        Column.texts(tasks, ArchivedTask::key),
-        Column.texts(tasks, task -> failure(task.last())),
-        Column.shorts(tasks, task -> task.last().status()),
-        Column.texts(tasks, task -> task.last().error()),
-        Column.texts(tasks, task -> task.last().output()),
-        Column.texts(tasks, task -> task.last().request()));
+    List<TaskView> tasks = rows.stream().map(Row::task).toList();
+    List<Object> values = new ArrayList<>();
+    values.add(tenant);
+    values.add(Column.uuids(rows, row -> row.id().value()));
+    values.add(Column.dates(rows, row -> row.id().partition().day()));
+    values.add(Column.ints(rows, Row::lane));
+    values.add(Column.instants(tasks, TaskView::dueAt));
+    values.add(Column.instants(tasks, TaskView::createdAt));
+    values.add(Column.instants(tasks, TaskView::startedAt));
+    values.add(Column.instants(tasks, TaskView::finishedAt));
+    values.add(Column.instants(tasks, TaskView::expiresAt));
+    values.add(Column.ints(tasks, TaskView::attempt));
+    values.add(Column.ints(tasks, TaskView::fence));
+    values.add(Column.ints(tasks, TaskView::version));
+    values.add(Column.shorts(tasks, task -> task.crashes() == 0 ? null : task.crashes()));
+    values.add(Column.booleans(tasks, TaskView::cancelRequested));
+    values.add(Column.texts(tasks, TaskView::leasedBy));
+    values.add(Column.texts(tasks, TaskView::scheduleName));
+    values.add(Column.instants(tasks, TaskView::fireAt));
+    values.add(Column.texts(tasks, TaskView::progress));
+    values.add(Column.texts(tasks, task -> failure(task.last())));
+    values.add(Column.shorts(tasks, task -> task.last().status()));
+    values.add(Column.texts(tasks, task -> task.last().error()));
+    values.add(Column.texts(tasks, task -> task.last().output()));
+    values.add(Column.texts(tasks, task -> task.last().request()));
+    values.addAll(TaskColumns.texts(rows, (row, column) -> TaskColumns.text(row.spec(), column)));
+    return tx.query(TASKS, row -> Sql.uuid(row, "id"), values.toArray());
   }
 
   // The default of kept_from is now: the task died long ago and would be archived again at once.
@@ -281,7 +286,7 @@ public final class Restores {
       ON CONFLICT DO NOTHING
       """;
 
-  private static Letter letter(ArchivedTask task) {
+  private static Letter letter(TaskView task) {
     return new Letter(task.id(), task.type(), task.finishedAt(), task.last(), task.key());
   }
 
@@ -299,7 +304,7 @@ public final class Restores {
         Column.texts(letters, Letter::key));
   }
 
-  static @Nullable String failure(ArchivedTask.Result result) {
+  static @Nullable String failure(AttemptResult result) {
     return result.failure() == null ? null : result.failure().name();
   }
 }
