@@ -1,6 +1,7 @@
 package carillon.app;
 
 import carillon.api.HttpApi;
+import carillon.api.deadletters.ArchiveLine;
 import carillon.api.http.ApiConfig;
 import carillon.app.config.AdminKey;
 import carillon.app.config.Config;
@@ -232,7 +233,10 @@ final class Wiring {
             membership.heartbeat()::lease,
             membership::term,
             new Upkeep.Settings(
-                config.engine().retention(), config.archive().ttl(), config.archive().directory()),
+                config.engine().retention(),
+                config.archive().ttl(),
+                config.archive().directory(),
+                ArchiveLine::of),
             config.engine().poisonCrashes(),
             metrics);
     signals.leadershipWon().add(upkeep::takeOver);

@@ -2,6 +2,7 @@ package carillon.api;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import carillon.api.deadletters.ArchiveLine;
 import carillon.api.error.ErrorCode;
 import carillon.store.deadletters.DeadLetterArchive;
 import carillon.testkit.OldDeadLetters;
@@ -375,6 +376,6 @@ class SecretTargetsTest {
     List<DeadLetterArchive.Letter> letters =
         api.world.store.archive().oldest(Duration.ofHours(1), 1_000, 1 << 30).letters();
     assertThat(api.world.store.archive().drop(letters, "file", "node")).isEqualTo(letters.size());
-    return letters.stream().map(letter -> letter.task().line()).toList();
+    return letters.stream().map(letter -> ArchiveLine.of(letter.task())).toList();
   }
 }

@@ -107,7 +107,7 @@ public final class ArchiveFields {
     Instant fireAt = fields.time("fireAt");
     String progress = bounded(fields, "progress");
     String payload = payload(fields);
-    AttemptResult last = result(fields);
+    AttemptResult last = result(fields, null);
     List<TaskStory.Attempt> attempts = attempts(fields);
     List<TaskStory.Transition> transitions = transitions(fields);
     fields.done();
@@ -158,11 +158,11 @@ public final class ArchiveFields {
 
   private static void checkFormat(Fields fields) {
     Integer format = fields.required("format", fields.integer("format", 0, MAX_NUMBER));
-    if (format != null && format != ArchivedTask.FORMAT) {
+    if (format != null && format != ArchiveLine.FORMAT) {
       fields.wrong(
           "format",
           ErrorCode.INVALID_VALUE,
-          "is " + format + "; this version reads format " + ArchivedTask.FORMAT);
+          "is " + format + "; this version reads format " + ArchiveLine.FORMAT);
     }
   }
 
@@ -241,15 +241,18 @@ public final class ArchiveFields {
     }
   }
 
-  private static AttemptResult result(Fields fields) {
+  /**
+   * @param status of an attempt; that of a task is only in its error
+   */
+  private static AttemptResult result(Fields fields, @Nullable Integer status) {
     FailureKind kind = null;
     String message = null;
-    Integer status = null;
     Fields error = fields.object("error");
     if (error != null) {
       kind = error.choice("kind", FailureKind.class);
       message = bounded(error, "message");
-      status = error.integer("status", 0, MAX_STATUS);
+      Integer ofError = error.integer("status", 0, MAX_STATUS);
+      status = ofError == null ? status : ofError;
       error.done();
     }
     return new AttemptResult(kind, status, message, output(fields), request(fields));
@@ -311,7 +314,7 @@ public final class ArchiveFields {
       if (outcome != null && !OUTCOMES.contains(outcome)) {
         each.wrong("outcome", ErrorCode.INVALID_VALUE, "must be one of " + sorted(OUTCOMES));
       }
-      AttemptResult result = result(each);
+      AttemptResult result = result(each, each.integer("status", 0, MAX_STATUS));
       each.done();
       if (attempt != null && fence != null && endedAt != null && outcome != null) {
         attempts.add(

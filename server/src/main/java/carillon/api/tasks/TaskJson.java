@@ -122,7 +122,7 @@ public final class TaskJson {
     }
   }
 
-  static ObjectNode of(TaskId task, TaskStory.Attempt attempt) {
+  public static ObjectNode of(TaskId task, TaskStory.Attempt attempt) {
     ObjectNode node = JsonNodeFactory.instance.objectNode();
     node.put("attempt", attempt.attempt());
     node.put("fence", attempt.fence());
@@ -176,7 +176,7 @@ public final class TaskJson {
         : Duration.between(start, end).truncatedTo(ChronoUnit.MILLIS).toString();
   }
 
-  static ObjectNode of(TaskStory.Transition transition) {
+  public static ObjectNode of(TaskStory.Transition transition) {
     ObjectNode node = JsonNodeFactory.instance.objectNode();
     node.put("at", Times.format(transition.at()));
     node.put("from", transition.from().name());

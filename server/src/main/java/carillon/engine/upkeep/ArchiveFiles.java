@@ -1,5 +1,6 @@
 package carillon.engine.upkeep;
 
+import carillon.store.deadletters.ArchivedTask;
 import java.io.BufferedWriter;
 import java.io.IOException;
 import java.io.OutputStreamWriter;
@@ -13,8 +14,9 @@ import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.FileAttribute;
 import java.nio.file.attribute.PosixFilePermission;
 import java.nio.file.attribute.PosixFilePermissions;
-import java.util.Iterator;
+import java.util.List;
 import java.util.Set;
+import java.util.function.Function;
 import java.util.zip.GZIPOutputStream;
 
 /**
@@ -33,13 +35,15 @@ final class ArchiveFiles {
   private static final int BUFFER = 64 << 10;
 
   private final Path directory;
+  private final Function<ArchivedTask, String> line;
 
-  ArchiveFiles(Path directory) {
+  ArchiveFiles(Path directory, Function<ArchivedTask, String> line) {
     this.directory = directory;
+    this.line = line;
   }
 
-  /** Writes the lines to a new file; returns when it is on disk under its name. */
-  void write(String name, Iterator<String> lines) throws IOException {
+  /** Writes the tasks to a new file; returns when it is on disk under its name. */
+  void write(String name, List<ArchivedTask> tasks) throws IOException {
     if (!Files.isDirectory(directory)) {
       Files.createDirectories(directory, OWNER_ONLY_DIRECTORY);
     }
@@ -47,7 +51,7 @@ final class ArchiveFiles {
     Path file = directory.resolve(name);
     boolean isDone = false;
     try {
-      writeDurably(unfinished, lines);
+      writeDurably(unfinished, tasks);
       Files.move(unfinished, file, StandardCopyOption.ATOMIC_MOVE);
       try (FileChannel entries = FileChannel.open(directory, StandardOpenOption.READ)) {
         entries.force(true); // or a crash could lose the name
@@ -61,7 +65,7 @@ final class ArchiveFiles {
     }
   }
 
-  private static void writeDurably(Path file, Iterator<String> lines) throws IOException {
+  private void writeDurably(Path file, List<ArchivedTask> tasks) throws IOException {
     try (FileChannel channel =
             FileChannel.open(
                 file,
@@ -70,8 +74,8 @@ final class ArchiveFiles {
         GZIPOutputStream zipped = new GZIPOutputStream(Channels.newOutputStream(channel), BUFFER)) {
       BufferedWriter out =
           new BufferedWriter(new OutputStreamWriter(zipped, StandardCharsets.UTF_8));
-      while (lines.hasNext()) {
-        out.write(lines.next());
+      for (ArchivedTask each : tasks) {
+        out.write(line.apply(each));
         out.write('\n');
       }
       out.flush();

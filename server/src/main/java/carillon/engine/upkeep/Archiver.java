@@ -78,7 +78,7 @@ final class Archiver {
     String who = node.get().node();
     String file = fileName(who);
     try {
-      files.write(file, letters.stream().map(letter -> letter.task().line()).iterator());
+      files.write(file, letters.stream().map(DeadLetterArchive.Letter::task).toList());
       failure = null;
     } catch (IOException e) {
       failed(e);

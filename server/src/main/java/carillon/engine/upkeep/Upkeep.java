@@ -8,6 +8,7 @@ import carillon.model.cluster.NodeLease;
 import carillon.model.cluster.Term;
 import carillon.store.LeaderStore;
 import carillon.store.db.StoreException;
+import carillon.store.deadletters.ArchivedTask;
 import carillon.store.schedules.StoredSchedule;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -16,6 +17,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -40,12 +42,17 @@ public final class Upkeep implements AutoCloseable {
   private final Loop planning;
 
   /**
-   * How long data is kept.
+   * How long data is kept, and how dead letters are archived.
    *
    * @param retention of finished tasks
    * @param deadLetterTtl how long dead letters stay before they are archived
+   * @param archiveLine writes a task as one line
    */
-  public record Settings(Duration retention, Duration deadLetterTtl, Path archiveDir) {}
+  public record Settings(
+      Duration retention,
+      Duration deadLetterTtl,
+      Path archiveDir,
+      Function<ArchivedTask, String> archiveLine) {}
 
   private Upkeep(
       LeaderStore store,
@@ -82,7 +89,7 @@ public final class Upkeep implements AutoCloseable {
     var archiver =
         new Archiver(
             store.archive(),
-            new ArchiveFiles(settings.archiveDir()),
+            new ArchiveFiles(settings.archiveDir(), settings.archiveLine()),
             settings.deadLetterTtl(),
             store.clock(),
             node,

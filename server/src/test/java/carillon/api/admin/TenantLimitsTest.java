@@ -3,6 +3,7 @@ package carillon.api.admin;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import carillon.api.TestApi;
+import carillon.api.deadletters.ArchiveLine;
 import carillon.api.error.ErrorCode;
 import carillon.testkit.DeadTasks;
 import carillon.testkit.OldDeadLetters;
@@ -244,7 +245,7 @@ class TenantLimitsTest {
       OldDeadLetters.age(other.world);
       body =
           other.world.store.archive().oldest(Duration.ofHours(1), 1_000, 1 << 30).letters().stream()
-              .map(letter -> letter.task().line().replace("\"default\"", "\"archive\""))
+              .map(letter -> ArchiveLine.of(letter.task()).replace("\"default\"", "\"archive\""))
               .collect(Collectors.joining("\n"));
     }
     owner("archive", "{\"maxTypes\":3}");

@@ -102,7 +102,7 @@ class RestoreTest {
     List<DeadLetterArchive.Letter> letters =
         api.world.store.archive().oldest(TTL, 1_000, 1 << 30).letters();
     assertThat(api.world.store.archive().drop(letters, "file", "node")).isEqualTo(letters.size());
-    return letters.stream().map(letter -> letter.task().line()).toList();
+    return letters.stream().map(letter -> ArchiveLine.of(letter.task())).toList();
   }
 
   private TestApi.Request restoring(String lines) {

@@ -66,12 +66,11 @@ class ArchiverTest {
 
   private Archiver archiver(World process, Supplier<NodeLease> node) {
     return new Archiver(
-        process.store.archive(),
-        new ArchiveFiles(archive()),
-        TTL,
-        process.clock,
-        node,
-        events::add);
+        process.store.archive(), archiveFiles(), TTL, process.clock, node, events::add);
+  }
+
+  private ArchiveFiles archiveFiles() {
+    return new ArchiveFiles(archive(), task -> "{\"id\":\"" + task.id() + "\"}");
   }
 
   private List<Path> files() throws IOException {
@@ -145,10 +144,10 @@ class ArchiverTest {
     List<TaskId> ids = OldDeadLetters.insert(world, 2);
     List<DeadLetterArchive.Letter> unarchived =
         world.store.archive().oldest(TTL, 10, 1 << 20).letters();
-    new ArchiveFiles(archive())
+    archiveFiles()
         .write(
             "dead-letters-crashed",
-            unarchived.stream().map(letter -> letter.task().line()).iterator());
+            unarchived.stream().map(DeadLetterArchive.Letter::task).toList());
 
     archiver().archiveOnce();
 

@@ -100,7 +100,7 @@ class UpkeepTest {
           termReaders.add(Thread.currentThread().getName());
           return now;
         },
-        new Upkeep.Settings(RETENTION, RETENTION, directory),
+        new Upkeep.Settings(RETENTION, RETENTION, directory, _ -> "{}"),
         3,
         followerInterval,
         events);
