@@ -4,6 +4,7 @@ import carillon.api.error.ErrorCode;
 import carillon.api.error.Limits;
 import carillon.api.http.Query;
 import carillon.api.json.Fields;
+import carillon.api.tasks.TaskFields;
 import carillon.model.Echo;
 import carillon.model.task.FailureKind;
 import carillon.store.deadletters.DeadLetterFilter;
@@ -81,11 +82,7 @@ final class DeadLetterFields {
         fields.time("diedAfter"),
         fields.time("diedBefore"),
         fields.text("key", Limits.KEY_CHARS),
-        fields.pairs(
-            "metadata",
-            Limits.METADATA_PAIRS,
-            Limits.METADATA_NAME_CHARS,
-            Limits.METADATA_VALUE_CHARS),
+        TaskFields.metadata(fields),
         group,
         fields.ids("ids", MAX_IDS));
   }

@@ -157,10 +157,6 @@ public final class BulkRoutes {
         fields.time("dueAfter"),
         fields.time("dueBefore"),
         fields.text("error", TaskRoutes.MAX_TEXT),
-        fields.pairs(
-            "metadata",
-            Limits.METADATA_PAIRS,
-            Limits.METADATA_NAME_CHARS,
-            Limits.METADATA_VALUE_CHARS));
+        TaskFields.metadata(fields));
   }
 }

@@ -78,12 +78,7 @@ public final class TaskFields {
     Duration ttl = fields.duration("ttl", Duration.ofMillis(1), Limits.HORIZON);
     String concurrencyKey = fields.text("concurrencyKey", Limits.KEY_CHARS);
     Duration uniqueFor = unique(fields);
-    Map<String, String> metadata =
-        fields.pairs(
-            "metadata",
-            Limits.METADATA_PAIRS,
-            Limits.METADATA_NAME_CHARS,
-            Limits.METADATA_VALUE_CHARS);
+    Map<String, String> metadata = metadata(fields);
     Callbacks callbacks = targets.newCallbacks(fields, type);
     fields.done(READ_ONLY);
     if (expiresAt != null && !expiresAt.isAfter(due(now, dueAt, delay))) {
@@ -159,14 +154,23 @@ public final class TaskFields {
     return span;
   }
 
+  public static Map<String, String> metadata(Fields fields) {
+    return fields.pairs(
+        "metadata", Limits.METADATA_PAIRS, Limits.METADATA_NAME_CHARS, Limits.METADATA_VALUE_CHARS);
+  }
+
   public static @Nullable String payload(Fields fields) {
-    String payload = fields.raw("payload");
+    return payload(fields, "payload", fields.raw("payload"));
+  }
+
+  /** The payload that the named field has, unless it is too large. */
+  public static @Nullable String payload(Fields fields, String name, @Nullable String payload) {
     // A char is encoded as at most three bytes, so that short payloads need not be encoded here.
     if (payload != null
         && payload.length() > Limits.PAYLOAD_BYTES / 3
         && payload.getBytes(StandardCharsets.UTF_8).length > Limits.PAYLOAD_BYTES) {
       fields.wrong(
-          "payload", ErrorCode.PAYLOAD_TOO_LARGE, "may have " + Limits.PAYLOAD_BYTES + " bytes");
+          name, ErrorCode.PAYLOAD_TOO_LARGE, "may have " + Limits.PAYLOAD_BYTES + " bytes");
       return null;
     }
     return payload;
