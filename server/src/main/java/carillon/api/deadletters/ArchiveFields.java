@@ -9,14 +9,13 @@ import carillon.api.json.JsonText;
 import carillon.api.json.JsonValue;
 import carillon.api.targets.RetryFields;
 import carillon.api.targets.TargetFields;
+import carillon.api.tasks.TaskFields;
 import carillon.model.Echo;
 import carillon.model.Partition;
 import carillon.model.TaskId;
 import carillon.model.target.Target;
-import carillon.model.task.Callbacks;
 import carillon.model.task.FailureKind;
 import carillon.model.task.Lane;
-import carillon.model.task.RetryPolicy;
 import carillon.model.task.Route;
 import carillon.model.task.TaskSpec;
 import carillon.model.task.TaskState;
@@ -31,7 +30,7 @@ import java.time.LocalDate;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
+import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -52,14 +51,8 @@ public final class ArchiveFields {
   private static final int MAX_NAME_CHARS = 500;
   private static final int MAX_ERROR_CHARS = 64 << 10;
 
-  /** The restore finds or creates the lane. */
-  private static final int NO_LANE = 0;
-
-  /** The maximum number of attempts follows from the retry policy. */
-  private static final int NOT_STORED = 0;
-
-  private static final Set<String> OUTCOMES =
-      Set.of("COMPLETED", "RETRIED", "RELEASED", "DEAD", "CANCELLED");
+  private static final List<String> OUTCOMES =
+      List.of("CANCELLED", "COMPLETED", "DEAD", "RELEASED", "RETRIED");
 
   private final TargetFields targets;
   private final InstantSource clock;
@@ -69,91 +62,79 @@ public final class ArchiveFields {
     this.clock = clock;
   }
 
-  /** The task, or null if errors were found. */
+  /** The task, or null if errors were found in it or before it. */
   @Nullable ArchivedTask read(Fields fields, Caller caller) {
-    int before = fields.errors().count();
-    Instant horizon = clock.instant().plus(Limits.HORIZON);
     checkFormat(fields);
     checkTenant(fields, caller.tenant().name());
     checkState(fields);
-    TaskId id = id(fields, horizon);
+    ArchivedTask archived =
+        new ArchivedTask(task(fields, caller), attempts(fields), transitions(fields));
+    fields.done();
+    return fields.errors().isEmpty() ? archived : null;
+  }
+
+  /**
+   * Meaningful only if no errors were found. The id of its lane and its maximum number of attempts
+   * are zero: a restore finds or creates the lane, and does not need the other.
+   */
+  private TaskView task(Fields fields, Caller caller) {
+    Instant horizon = clock.instant().plus(Limits.HORIZON);
     String type = fields.required("type", fields.typeName("type"));
-    Integer priority = fields.required("priority", fields.integer("priority", 0, 9));
-    Integer slice = fields.integer("slice", 0, MAX_SLICE);
-    Instant dueAt = fields.required("dueAt", fields.timeBefore("dueAt", horizon));
-    Instant createdAt = fields.required("createdAt", fields.time("createdAt"));
-    Integer attempt = fields.required("attempt", fields.integer("attempt", 0, MAX_NUMBER));
-    Integer fence = fields.required("fence", fields.integer("fence", 0, MAX_NUMBER));
-    Integer version = fields.required("version", fields.integer("version", 1, MAX_NUMBER));
     // An archive has no secrets; values that the type does not have stay hidden.
     Target target = targets.change(fields, caller.grants());
-    RetryPolicy retry = RetryFields.read(fields);
-    Map<String, String> metadata =
-        fields.pairs(
-            "metadata",
-            Limits.METADATA_PAIRS,
-            Limits.METADATA_NAME_CHARS,
-            Limits.METADATA_VALUE_CHARS);
-    Callbacks callbacks = targets.callbacks(fields, type);
-    boolean cancelRequested = Boolean.TRUE.equals(fields.bool("cancelRequested"));
-    String key = fields.text("key", Limits.KEY_CHARS);
-    Instant startedAt = fields.time("startedAt");
-    Instant finishedAt = fields.time("finishedAt");
-    Instant expiresAt = fields.timeBefore("expiresAt", horizon.plus(Limits.HORIZON));
+    TaskSpec spec =
+        new TaskSpec(
+            type == null ? "" : type,
+            fields.text("key", Limits.KEY_CHARS),
+            fields.text("concurrencyKey", Limits.KEY_CHARS),
+            payload(fields),
+            target,
+            RetryFields.read(fields),
+            TaskFields.metadata(fields),
+            targets.callbacks(fields, type));
+    Integer slice = fields.integer("slice", 0, MAX_SLICE);
     Integer crashes = fields.integer("crashes", 0, MAX_CRASHES);
-    String leasedBy = fields.text("leasedBy", MAX_NAME_CHARS);
-    String concurrencyKey = fields.text("concurrencyKey", Limits.KEY_CHARS);
-    String scheduleName = fields.typeName("scheduleName"); // it becomes a header
-    Instant fireAt = fields.time("fireAt");
-    String progress = bounded(fields, "progress");
-    String payload = payload(fields);
-    AttemptResult last = result(fields, null);
-    List<TaskStory.Attempt> attempts = attempts(fields);
-    List<TaskStory.Transition> transitions = transitions(fields);
-    fields.done();
-    if (fields.errors().count() > before
-        || id == null
-        || type == null
-        || priority == null
-        || dueAt == null
-        || createdAt == null
-        || attempt == null
-        || fence == null
-        || version == null) {
-      return null;
-    }
-    TaskView task =
-        new TaskView(
-            caller.tenant().name(),
-            id,
-            new Lane(
-                NO_LANE,
-                caller.tenantId(),
-                type,
-                priority,
-                slice == null ? 0 : slice,
-                target == null ? Route.TYPE : Route.of(target)),
-            new TaskSpec(type, key, concurrencyKey, payload, target, retry, metadata, callbacks),
-            TaskState.DEAD,
-            dueAt,
-            null,
-            createdAt,
-            startedAt,
-            finishedAt,
-            expiresAt,
-            attempt,
-            NOT_STORED,
-            fence,
-            version,
-            cancelRequested,
-            leasedBy,
-            null,
-            scheduleName,
-            fireAt,
-            last,
-            progress,
-            crashes == null ? 0 : crashes);
-    return new ArchivedTask(task, attempts, transitions);
+    return new TaskView(
+        caller.tenant().name(),
+        id(fields, horizon),
+        new Lane(
+            0,
+            caller.tenantId(),
+            spec.type(),
+            number(fields, "priority", 0, 9),
+            slice == null ? 0 : slice,
+            target == null ? Route.TYPE : Route.of(target)),
+        spec,
+        TaskState.DEAD,
+        required(fields, "dueAt", fields.timeBefore("dueAt", horizon)),
+        null,
+        required(fields, "createdAt", fields.time("createdAt")),
+        fields.time("startedAt"),
+        fields.time("finishedAt"),
+        fields.timeBefore("expiresAt", horizon.plus(Limits.HORIZON)),
+        number(fields, "attempt", 0, MAX_NUMBER),
+        0,
+        number(fields, "fence", 0, MAX_NUMBER),
+        number(fields, "version", 1, MAX_NUMBER),
+        Boolean.TRUE.equals(fields.bool("cancelRequested")),
+        fields.text("leasedBy", MAX_NAME_CHARS),
+        null,
+        fields.typeName("scheduleName"), // it becomes a header
+        fields.time("fireAt"),
+        result(fields, null),
+        bounded(fields, "progress"),
+        crashes == null ? 0 : crashes);
+  }
+
+  /** A required number; zero if it has an error. */
+  private static int number(Fields fields, String name, int min, int max) {
+    Integer number = fields.required(name, fields.integer(name, min, max));
+    return number == null ? 0 : number;
+  }
+
+  private static Instant required(Fields fields, String name, @Nullable Instant given) {
+    Instant time = fields.required(name, given);
+    return time == null ? Instant.EPOCH : time;
   }
 
   private static void checkFormat(Fields fields) {
@@ -187,7 +168,7 @@ public final class ArchiveFields {
     }
   }
 
-  private static @Nullable TaskId id(Fields fields, Instant horizon) {
+  private static TaskId id(Fields fields, Instant horizon) {
     String text = fields.required("id", fields.string("id"));
     TaskId id = text == null ? null : TaskId.parse(text).orElse(null);
     if (text != null && id == null) {
@@ -199,35 +180,21 @@ public final class ArchiveFields {
           "id",
           ErrorCode.OUT_OF_RANGE,
           "contains a day before " + FIRST_PARTITION.day() + " or more than two years ahead");
-      return null;
     }
-    return id;
+    return id == null ? new TaskId(new UUID(0, 0)) : id;
   }
 
   /** As JSON, or as text if the JSON has line breaks, which a line cannot have. */
   private static @Nullable String payload(Fields fields) {
-    String payload = fields.raw("payload");
-    String text = fields.string("payloadText");
-    if (payload != null && text != null) {
-      fields.wrong(
-          "payloadText", ErrorCode.EXCLUSIVE_FIELDS, "cannot be set together with payload");
-      return null;
+    fields.exclusive("payload", "payloadText");
+    String text = TaskFields.payload(fields, "payloadText", fields.string("payloadText"));
+    if (text == null) {
+      return TaskFields.payload(fields);
     }
-    String name = payload == null ? "payloadText" : "payload";
-    String given = payload == null ? text : payload;
-    if (given == null) {
-      return null;
+    if (!isJson(text)) {
+      fields.wrong("payloadText", ErrorCode.INVALID_VALUE, "must be JSON in a string");
     }
-    if (given.getBytes(StandardCharsets.UTF_8).length > Limits.PAYLOAD_BYTES) {
-      fields.wrong(
-          name, ErrorCode.PAYLOAD_TOO_LARGE, "may have " + Limits.PAYLOAD_BYTES + " bytes");
-      return null;
-    }
-    if (payload == null && !isJson(given)) {
-      fields.wrong(name, ErrorCode.INVALID_VALUE, "must be JSON in a string");
-      return null;
-    }
-    return given;
+    return text;
   }
 
   private static boolean isJson(String text) {
@@ -305,59 +272,45 @@ public final class ArchiveFields {
   private static List<TaskStory.Attempt> attempts(Fields fields) {
     List<TaskStory.Attempt> attempts = new ArrayList<>();
     for (Fields each : fields.objects("attempts", ArchivedTask.MAX_HISTORY)) {
-      Integer attempt = each.required("attempt", each.integer("attempt", 0, MAX_NUMBER));
-      Integer fence = each.required("fence", each.integer("fence", 0, MAX_NUMBER));
-      String by = each.text("by", MAX_NAME_CHARS);
-      Instant startedAt = each.time("startedAt");
-      Instant endedAt = each.required("endedAt", each.time("endedAt"));
-      String outcome = each.required("outcome", each.string("outcome"));
-      if (outcome != null && !OUTCOMES.contains(outcome)) {
-        each.wrong("outcome", ErrorCode.INVALID_VALUE, "must be one of " + sorted(OUTCOMES));
-      }
-      AttemptResult result = result(each, each.integer("status", 0, MAX_STATUS));
+      attempts.add(
+          new TaskStory.Attempt(
+              number(each, "attempt", 0, MAX_NUMBER),
+              number(each, "fence", 0, MAX_NUMBER),
+              each.text("by", MAX_NAME_CHARS),
+              each.time("startedAt"),
+              required(each, "endedAt", each.time("endedAt")),
+              outcome(each),
+              result(each, each.integer("status", 0, MAX_STATUS))));
       each.done();
-      if (attempt != null && fence != null && endedAt != null && outcome != null) {
-        attempts.add(
-            new TaskStory.Attempt(attempt, fence, by, startedAt, endedAt, outcome, result));
-      }
     }
     return attempts;
+  }
+
+  private static String outcome(Fields fields) {
+    String outcome = fields.required("outcome", fields.string("outcome"));
+    if (outcome != null && !OUTCOMES.contains(outcome)) {
+      fields.wrong(
+          "outcome", ErrorCode.INVALID_VALUE, "must be one of " + String.join(", ", OUTCOMES));
+    }
+    return outcome == null ? "" : outcome;
   }
 
   private static List<TaskStory.Transition> transitions(Fields fields) {
     List<TaskStory.Transition> transitions = new ArrayList<>();
     for (Fields each : fields.objects("transitions", ArchivedTask.MAX_HISTORY)) {
-      Instant at = each.required("at", each.time("at"));
-      TaskState from = state(each, "from");
-      TaskState to = state(each, "to");
-      Integer fence = each.required("fence", each.integer("fence", 0, MAX_NUMBER));
+      TaskState from = each.required("from", each.choice("from", TaskState.class, Enum::name));
+      TaskState to = each.required("to", each.choice("to", TaskState.class, Enum::name));
+      Instant at = required(each, "at", each.time("at"));
+      int fence = number(each, "fence", 0, MAX_NUMBER);
       String by = each.required("by", each.text("by", MAX_NAME_CHARS));
       String reason = bounded(each, "reason");
       each.done();
       if (from != null && to != null && !from.canBecome(to)) {
         each.wrong("to", ErrorCode.INVALID_VALUE, "no task goes from " + from + " to " + to);
-      } else if (at != null && from != null && to != null && fence != null && by != null) {
+      } else if (from != null && to != null && by != null) {
         transitions.add(new TaskStory.Transition(at, from, to, fence, by, reason));
       }
     }
     return transitions;
-  }
-
-  private static @Nullable TaskState state(Fields fields, String name) {
-    String text = fields.required(name, fields.string(name));
-    if (text == null) {
-      return null;
-    }
-    for (TaskState state : TaskState.values()) {
-      if (state.name().equals(text)) {
-        return state;
-      }
-    }
-    fields.wrong(name, ErrorCode.INVALID_VALUE, "is not a task state");
-    return null;
-  }
-
-  private static String sorted(Set<String> words) {
-    return String.join(", ", words.stream().sorted().toList());
   }
 }
