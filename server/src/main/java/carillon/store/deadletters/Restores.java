@@ -78,22 +78,6 @@ public final class Restores {
     List<Outline> outlines();
 
     ArchivedTask read(int index);
-
-    /** An archive in memory. */
-    static Archive of(List<ArchivedTask> tasks) {
-      List<Outline> outlines = tasks.stream().map(task -> Outline.of(task, 0)).toList();
-      return new Archive() {
-        @Override
-        public List<Outline> outlines() {
-          return outlines;
-        }
-
-        @Override
-        public ArchivedTask read(int index) {
-          return tasks.get(index);
-        }
-      };
-    }
   }
 
   /**

@@ -39,6 +39,22 @@ class RestoresTest {
     world.close();
   }
 
+  private static Restores.Archive inMemory(List<ArchivedTask> tasks) {
+    List<Restores.Outline> outlines =
+        tasks.stream().map(task -> Restores.Outline.of(task, 0)).toList();
+    return new Restores.Archive() {
+      @Override
+      public List<Restores.Outline> outlines() {
+        return outlines;
+      }
+
+      @Override
+      public ArchivedTask read(int index) {
+        return tasks.get(index);
+      }
+    };
+  }
+
   private int dropPartitions(World node) {
     return node.partitions.dropBefore(Partition.of(Instant.now()).next());
   }
@@ -50,8 +66,7 @@ class RestoresTest {
   @Test
   void a_partition_dropped_during_a_restore_is_created_again() {
     assertThat(dropPartitions(world)).isPositive();
-    Restores.Prepared prepared =
-        world.store.restores().prepare(World.TENANT, Restores.Archive.of(archived));
+    Restores.Prepared prepared = world.store.restores().prepare(World.TENANT, inMemory(archived));
     try (World other = world.anotherProcess()) {
       assertThat(dropPartitions(other)).isPositive();
     }
@@ -64,8 +79,7 @@ class RestoresTest {
   @Test
   void a_partition_is_not_dropped_during_a_restore_into_it() {
     dropPartitions(world);
-    Restores.Prepared prepared =
-        world.store.restores().prepare(World.TENANT, Restores.Archive.of(archived));
+    Restores.Prepared prepared = world.store.restores().prepare(World.TENANT, inMemory(archived));
     try (World other = world.anotherProcess()) {
       world.db.inTransaction(
           tx -> {
@@ -80,12 +94,11 @@ class RestoresTest {
 
   @Test
   void existing_tasks_are_skipped_and_the_others_restored() {
-    restore(
-        world.store.restores().prepare(World.TENANT, Restores.Archive.of(archived.subList(0, 5))));
+    restore(world.store.restores().prepare(World.TENANT, inMemory(archived.subList(0, 5))));
     world.db.inTransaction(
         tx -> world.tasks.redrive(tx, World.TENANT, ids.getFirst(), "test", null));
 
-    assertThat(restore(world.store.restores().prepare(World.TENANT, Restores.Archive.of(archived))))
+    assertThat(restore(world.store.restores().prepare(World.TENANT, inMemory(archived))))
         .isEqualTo(new Restores.Restored(15, 5));
 
     assertThat(world.state(ids.getFirst()).name()).isEqualTo("PENDING");
@@ -97,7 +110,7 @@ class RestoresTest {
       throws InterruptedException, ExecutionException {
     dropPartitions(world);
     Callable<Restores.Restored> restore =
-        () -> restore(world.store.restores().prepare(World.TENANT, Restores.Archive.of(archived)));
+        () -> restore(world.store.restores().prepare(World.TENANT, inMemory(archived)));
     int total = 0;
     try (ExecutorService threads = Executors.newCachedThreadPool()) {
       for (Future<Restores.Restored> result :
