@@ -214,11 +214,14 @@ public final class Restores {
     return new Restored(restored, present);
   }
 
+  /** Without the task's large texts: all letters of an archive are in memory together. */
   private record Letter(
       TaskId task,
       String type,
       @Nullable Instant diedAt,
-      AttemptResult last,
+      @Nullable String error,
+      @Nullable String failure,
+      @Nullable Integer status,
       @Nullable String key) {}
 
   /** Inserts all but the dead letters, which it returns. */
@@ -271,7 +274,15 @@ public final class Restores {
       """;
 
   private static Letter letter(TaskView task) {
-    return new Letter(task.id(), task.type(), task.finishedAt(), task.last(), task.key());
+    AttemptResult last = task.last();
+    return new Letter(
+        task.id(),
+        task.type(),
+        task.finishedAt(),
+        last.error(),
+        failure(last),
+        last.status(),
+        task.key());
   }
 
   private static void insertLetters(Tx tx, TenantId tenant, List<Letter> letters) {
@@ -282,9 +293,9 @@ public final class Restores {
         Column.dates(letters, letter -> letter.task().partition().day()),
         Column.texts(letters, Letter::type),
         Column.instants(letters, Letter::diedAt),
-        Column.texts(letters, letter -> letter.last().error()),
-        Column.texts(letters, letter -> failure(letter.last())),
-        Column.shorts(letters, letter -> letter.last().status()),
+        Column.texts(letters, Letter::error),
+        Column.texts(letters, Letter::failure),
+        Column.shorts(letters, Letter::status),
         Column.texts(letters, Letter::key));
   }
 
