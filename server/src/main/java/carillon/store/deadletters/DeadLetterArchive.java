@@ -66,8 +66,7 @@ public final class DeadLetterArchive {
   }
 
   // PostgreSQL knows the lengths of large texts without reading them. LIMIT 1, here and below,
-  // keeps
-  // the planner from turning a lookup into a scan of all tasks.
+  // keeps the planner from turning a lookup into a scan of all tasks.
   static final String OLDEST =
       """
       /* DeadLetterArchive.oldest */
@@ -159,8 +158,7 @@ public final class DeadLetterArchive {
   private static final String ATTEMPTS =
       """
       /* DeadLetterArchive.attempts */
-      SELECT a.tenant, a.task, a.attempt, a.fence, a.leased_by, a.started_at, a.ended_at, a.outcome, a.failure,
-             a.status, a.error, a.output, a.request
+      SELECT a.*
       FROM unnest(?::int[], ?::uuid[], ?::date[]) AS f (tenant, id, partition)
       CROSS JOIN LATERAL (
           SELECT *
@@ -176,7 +174,7 @@ public final class DeadLetterArchive {
   private static final String TRANSITIONS =
       """
       /* DeadLetterArchive.transitions */
-      SELECT w.tenant, w.task, w.at, w.from_state, w.to_state, w.fence, w.who, w.reason
+      SELECT w.*
       FROM unnest(?::int[], ?::uuid[], ?::date[]) AS f (tenant, id, partition)
       CROSS JOIN LATERAL (
           SELECT *
