@@ -15,6 +15,8 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.Random;
+import java.util.Set;
+import java.util.TreeSet;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
@@ -153,6 +155,49 @@ class RestoreTest {
     assertThat(everything(id)).isEqualTo(row);
     assertThat(payload(id)).isEqualTo(payload);
     assertThat(lines.getFirst()).doesNotContain("\n", "\r");
+  }
+
+  @Test
+  void a_line_has_the_fields_of_the_api_without_computed_ones_and_nulls() {
+    String id = createDead("{}");
+    JsonNode story = show(id);
+
+    JsonNode line = Json.MAPPER.readTree(archive().getFirst());
+
+    Set<String> added = fields(line);
+    added.removeAll(fields(story));
+    assertThat(added).containsExactly("format", "slice");
+    Set<String> omitted = fields(story);
+    omitted.removeAll(fields(line));
+    assertThat(omitted).containsExactly("maxAttempts");
+    assertThat(line.get("attempts")).hasSize(1);
+    omitted = fields(story.at("/attempts/1"));
+    omitted.removeAll(fields(line.at("/attempts/0")));
+    assertThat(omitted).containsExactly("duration");
+    assertThat(line.get("transitions")).hasSize(story.get("transitions").size() - 1);
+  }
+
+  /** The names of the fields that are not null, in alphabetical order. */
+  private static Set<String> fields(JsonNode node) {
+    Set<String> fields = new TreeSet<>();
+    node.forEachEntry(
+        (name, value) -> {
+          if (!value.isNull()) {
+            fields.add(name);
+          }
+        });
+    return fields;
+  }
+
+  @Test
+  void the_status_of_an_attempt_without_error_is_restored() {
+    String id = createDead("{}");
+    api.world.sql("UPDATE carillon.attempt SET status = 204, failure = NULL, error = NULL");
+    String row = everything(id);
+
+    restore(archive()).expect(200);
+
+    assertThat(everything(id)).isEqualTo(row);
   }
 
   @Test
@@ -367,6 +412,7 @@ class RestoreTest {
         bad("/attempts/0/outcome", "\"LOST\"", ErrorCode.INVALID_VALUE),
         bad("/attempts/0/endedAt", "null", ErrorCode.REQUIRED_FIELD),
         bad("/attempts/0/fence", "1e3", ErrorCode.OUT_OF_RANGE),
+        bad("/attempts/0/status", "1000", ErrorCode.OUT_OF_RANGE),
         bad("/attempts/0/output", "[]", ErrorCode.INVALID_TYPE),
         bad("/attempts/0/partition", "1", ErrorCode.UNKNOWN_FIELD),
         bad("/transitions/0/to", "\"DONE\"", ErrorCode.INVALID_VALUE),
