@@ -159,27 +159,6 @@ public final class Restores {
             HiddenValues.keepKnown(callbacks.onDead(), type.callbacks().onDead())));
   }
 
-  private static final ColumnList COLUMNS =
-      ColumnList.of(
-              "id uuid, partition date, lane int, due_at timestamptz, created_at timestamptz,"
-                  + " started_at timestamptz, finished_at timestamptz, expires_at timestamptz,"
-                  + " attempt int, fence int, version int, crashes smallint,"
-                  + " cancel_requested boolean, leased_by text, schedule text,"
-                  + " fire_at timestamptz, progress text, failure text, status smallint,"
-                  + " error text, output text, request text")
-          .and(TaskColumns.SPEC);
-
-  private static final String TASKS =
-      """
-      /* Restores.tasks */
-      INSERT INTO carillon.task (tenant, state, %s)
-      SELECT ?, 'DEAD', n.*
-      FROM unnest(%s) AS n
-      ON CONFLICT DO NOTHING
-      RETURNING id
-      """
-          .formatted(COLUMNS.names(), COLUMNS.arrays());
-
   /** Inserts the tasks that do not exist, with their history; all of them or none. */
   public Restored restore(Tx tx, Prepared prepared, String who) {
     partitions.hold(tx, prepared.partitions());
@@ -231,6 +210,27 @@ public final class Restores {
     RestoredHistory.insert(tx, tenant, restored.stream().map(Row::archived).toList());
     return restored.stream().map(row -> letter(row.task())).toList();
   }
+
+  private static final ColumnList COLUMNS =
+      ColumnList.of(
+              "id uuid, partition date, lane int, due_at timestamptz, created_at timestamptz,"
+                  + " started_at timestamptz, finished_at timestamptz, expires_at timestamptz,"
+                  + " attempt int, fence int, version int, crashes smallint,"
+                  + " cancel_requested boolean, leased_by text, schedule text,"
+                  + " fire_at timestamptz, progress text, failure text, status smallint,"
+                  + " error text, output text, request text")
+          .and(TaskColumns.SPEC);
+
+  private static final String TASKS =
+      """
+      /* Restores.tasks */
+      INSERT INTO carillon.task (tenant, state, %s)
+      SELECT ?, 'DEAD', n.*
+      FROM unnest(%s) AS n
+      ON CONFLICT DO NOTHING
+      RETURNING id
+      """
+          .formatted(COLUMNS.names(), COLUMNS.arrays());
 
   private static List<UUID> insertTasks(Tx tx, TenantId tenant, List<Row> rows) {
     List<TaskView> tasks = rows.stream().map(Row::task).toList();
