@@ -161,8 +161,8 @@ class Backfills extends LitElement {
       </div>
       <progress max=${Math.max(1, times)} .value=${Math.min(handled, times)} aria-label="Progress"></progress>
       <small class="muted">
-        ${count(handled)} of ${plural(times, 'run time')}: ${count(created)} created, ${count(existing)} already existed,
-        ${count(skipped)} skipped (DST). Started ${time(backfill.createdAt)} by ${visible(backfill.createdBy)}.
+        ${count(handled)} of ${plural(times, 'run time')}: ${count(created)} created, ${count(existing)} already
+        existed, ${count(skipped)} skipped (DST). Started ${time(backfill.createdAt)} by ${visible(backfill.createdBy)}.
       </small>
     </li>`;
   }
