@@ -162,7 +162,7 @@ class SqlEnqueueTest {
     assertThatThrownBy(() -> user.enqueue("'mail'"))
         .isInstanceOf(SQLException.class)
         .hasMessageContaining("there is no partition yet")
-        .hasMessageContaining("Start a server");
+        .hasMessageContaining("Start a Carillon server");
   }
 
   private static final String DROP_LATEST_PARTITION =
