@@ -99,7 +99,11 @@ public enum ErrorCode {
       422,
       "Invalid cron",
       "A field of the cron expression is invalid. The message says which one and why."),
-  NEVER_FIRES(422, "Never fires", "No date ever matches the cron expression."),
+  NEVER_FIRES(
+      422,
+      "Never fires",
+      "The schedule never runs: no date matches the cron expression, or none lies between startAt"
+          + " and endAt."),
   INTERVAL_TOO_SHORT(422, "Interval too short", "A schedule runs at most once a second."),
   TOO_MANY(
       422, "Too many", "The request asks for more items than one request can return or create."),
