@@ -45,7 +45,7 @@ export class History {
   attemptsCursor = null;
   transitionsCursor = null;
 
-  /** Merges the response of GET /v1/tasks/{id}: the newest of both. Older entries stay if there is no gap between them. */
+  /** Merges GET /v1/tasks/{id}: the newest of both. Older entries stay if there is no gap between them. */
   merge(task) {
     const newest = Math.max(-1, ...this.attempts.keys());
     const oldest = Math.min(Infinity, ...task.attempts.map((each) => each.fence));
