@@ -251,7 +251,7 @@ public final class ArchiveFields {
     }
     if (output.getBytes(StandardCharsets.UTF_8).length > Limits.OUTPUT_BYTES) {
       fields.wrong(
-          "output", ErrorCode.OUTPUT_TOO_LARGE, "may have " + Limits.OUTPUT_BYTES + " bytes");
+          "output", ErrorCode.OUTPUT_TOO_LARGE, "may have at most " + Limits.OUTPUT_BYTES + " bytes");
       return null;
     }
     return output;
@@ -263,7 +263,7 @@ public final class ArchiveFields {
       fields.wrong(
           name,
           ErrorCode.TOO_LONG,
-          "may have " + MAX_ERROR_CHARS + " characters, has " + text.length());
+          "may have at most " + MAX_ERROR_CHARS + " characters, has " + text.length());
       return null;
     }
     return text;

@@ -46,7 +46,7 @@ public final class TenantFull {
   }
 
   private static String message(LimitReached e) {
-    String full = "this tenant can have " + e.max() + " " + e.limit().label();
+    String full = "this tenant may have at most " + e.max() + " " + e.limit().label();
     return switch (e.limit()) {
       case TYPES -> full + "; use an existing one, delete one, or ask an admin to raise maxTypes";
       case LANES ->

@@ -110,7 +110,7 @@ public final class TaskFields {
   public static @Nullable String type(Fields fields) {
     String type = fields.required("type", fields.typeName("type"));
     if (type != null && TaskType.isOwn(type)) {
-      fields.wrong("type", ErrorCode.INVALID_VALUE, "is Carillon's own; choose another name");
+      fields.wrong("type", ErrorCode.INVALID_VALUE, "is reserved for Carillon; choose another name");
     }
     return type;
   }
@@ -149,7 +149,7 @@ public final class TaskFields {
     Duration span = unique.required("for", unique.duration("for", Duration.ZERO, Limits.HORIZON));
     unique.done();
     if (!fields.has("key")) {
-      fields.wrong("unique", ErrorCode.KEY_REQUIRED, "needs a key to be unique by");
+      fields.wrong("unique", ErrorCode.KEY_REQUIRED, "requires a key");
     }
     return span;
   }
@@ -170,7 +170,7 @@ public final class TaskFields {
         && payload.length() > Limits.PAYLOAD_BYTES / 3
         && payload.getBytes(StandardCharsets.UTF_8).length > Limits.PAYLOAD_BYTES) {
       fields.wrong(
-          name, ErrorCode.PAYLOAD_TOO_LARGE, "may have " + Limits.PAYLOAD_BYTES + " bytes");
+          name, ErrorCode.PAYLOAD_TOO_LARGE, "may have at most " + Limits.PAYLOAD_BYTES + " bytes");
       return null;
     }
     return payload;

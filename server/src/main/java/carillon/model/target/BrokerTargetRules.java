@@ -120,7 +120,7 @@ public record BrokerTargetRules(Set<BrokerName> registered) {
     if (name.chars().anyMatch(Character::isISOControl)) {
       problems.add(problem(field, INVALID, "must not have control characters"));
     } else if (name.getBytes(StandardCharsets.UTF_8).length > bytes) {
-      problems.add(problem(field, "too_long", "may have " + bytes + " bytes"));
+      problems.add(problem(field, "too_long", "may have at most " + bytes + " bytes"));
     }
   }
 

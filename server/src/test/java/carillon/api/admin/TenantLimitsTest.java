@@ -84,7 +84,7 @@ class TenantLimitsTest {
     for (int i = 0; i < 2; i++) {
       TestApi.Reply reply = send(producer, "POST", "/v1/tasks/batch", batch(12_000));
 
-      assertRejected(reply, "/tasks/1000/type", "this tenant can have 1000 types");
+      assertRejected(reply, "/tasks/1000/type", "this tenant may have at most 1000 types");
     }
     assertThat(count("task_type", "many")).isEqualTo("0");
     assertThat(count("lane", "many")).isEqualTo("0");

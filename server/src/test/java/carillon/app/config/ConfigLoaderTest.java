@@ -276,8 +276,8 @@ class ConfigLoaderTest {
         "prot: 1           | carillon.yaml: unknown key \"prot\"; did you mean port?",
         "pool_size: 1      | carillon.yaml: unknown key \"pool_size\"; did you mean pool-size?",
         "port-file: x      | carillon.yaml: unknown key \"port-file\"",
-        "port: [[1]]       | carillon.yaml: port must have one value, or a list of them",
-        "'port:'           | carillon.yaml: port must have one value, or a list of them",
+        "port: [[1]]       | carillon.yaml: port must be a single value or a list of values",
+        "'port:'           | carillon.yaml: port must be a single value or a list of values",
         "port: x           | carillon.yaml: port: \"x\" is not a number from 0 to 65535",
       })
   void a_file_with_an_invalid_entry_is_rejected(String text, String line) throws IOException {
