@@ -72,8 +72,7 @@ final class Completer {
   }
 
   /**
-   * The attempt is over, and how it ended is not known. Nothing is saved. Once the rest of its
-   * claim is over, the claim is unknown here and is reaped.
+   * Drops a task whose outcome is unknown and saves nothing. Once the other tasks of its claim have ended, this node no longer knows the claim, and {@link LostClaims} reclaims it.
    */
   void drop(ClaimedTask task) {
     handOver(task);

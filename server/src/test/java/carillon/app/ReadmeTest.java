@@ -55,7 +55,7 @@ class ReadmeTest {
                     "reminder", "CANCELLED",
                     "resize", "COMPLETED",
                     "invoice", "COMPLETED",
-                    "told", "COMPLETED",
+                    "export", "COMPLETED",
                     "tick", "COMPLETED",
                     "carillon.callback", "COMPLETED"));
       }
@@ -66,7 +66,7 @@ class ReadmeTest {
           .contains("{\"cancelled\":1,")
           .contains("\"result\":\"accepted\"}", "\"result\":\"stale\"}")
           .contains("/invoice attempt 1 {\"number\": 1}\n")
-          .contains("/told attempt 1 {\"event\":\"task.completed\",")
+          .contains("/exported attempt 1 {\"event\":\"task.completed\",")
           .contains("02:30 does not exist on this day")
           .contains("\"kind\": \"scheduled\"")
           .containsPattern("ALIVE +api,engine ");

@@ -218,8 +218,9 @@ public final class Tasks {
   }
 
   /**
-   * Creates tasks of Carillon's own, whose types a strict tenant need not know. The caller must not
-   * have changed a type in this transaction: a new lane is created in another one.
+   * Creates Carillon's own tasks (callbacks, alerts), even if a strict tenant has no such type. The
+   * caller must not have changed a type in this transaction, because a new lane is created in a
+   * separate one.
    */
   public List<TaskId> createOwn(Tx tx, TenantId tenant, List<NewTask> tasks) {
     // Before the due times are set: creating a lane takes a while and would make all tasks late.
@@ -558,8 +559,8 @@ public final class Tasks {
   }
 
   /**
-   * Changed: it is now CANCELLED. Unchanged: it was CANCELLED before. WrongState: it has ended
-   * otherwise, or it is RUNNING and its cancellation is now requested.
+   * Cancels a task. Returns {@code Changed} if it is now CANCELLED, {@code Unchanged} if it already
+   * was, {@code Requested} if it is RUNNING, and {@code WrongState} if it has ended otherwise.
    */
   public ChangeResult cancel(
       Tx tx, TenantId tenant, TaskId id, String who, @Nullable Integer ifVersion) {
