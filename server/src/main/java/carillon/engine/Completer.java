@@ -72,7 +72,8 @@ final class Completer {
   }
 
   /**
-   * Drops a task whose outcome is unknown and saves nothing. Once the other tasks of its claim have ended, this node no longer knows the claim, and {@link LostClaims} reclaims it.
+   * Drops a task whose outcome is unknown and saves nothing. Once the other tasks of its claim have
+   * ended, this node no longer knows the claim, and {@link LostClaims} reclaims it.
    */
   void drop(ClaimedTask task) {
     handOver(task);

@@ -251,7 +251,9 @@ public final class ArchiveFields {
     }
     if (output.getBytes(StandardCharsets.UTF_8).length > Limits.OUTPUT_BYTES) {
       fields.wrong(
-          "output", ErrorCode.OUTPUT_TOO_LARGE, "may have at most " + Limits.OUTPUT_BYTES + " bytes");
+          "output",
+          ErrorCode.OUTPUT_TOO_LARGE,
+          "may have at most " + Limits.OUTPUT_BYTES + " bytes");
       return null;
     }
     return output;

@@ -166,7 +166,8 @@ public final class TargetFields {
     Duration timeout = http.duration("timeout", Limits.TIMEOUT_MIN, Limits.TIMEOUT_MAX);
     http.done();
     if (body != null && body.length() > Limits.PAYLOAD_BYTES) {
-      http.wrong("body", ErrorCode.TOO_LONG, "may have at most " + Limits.PAYLOAD_BYTES + " characters");
+      http.wrong(
+          "body", ErrorCode.TOO_LONG, "may have at most " + Limits.PAYLOAD_BYTES + " characters");
     }
     if (url == null) {
       return null;

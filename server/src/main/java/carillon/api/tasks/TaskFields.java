@@ -110,7 +110,8 @@ public final class TaskFields {
   public static @Nullable String type(Fields fields) {
     String type = fields.required("type", fields.typeName("type"));
     if (type != null && TaskType.isOwn(type)) {
-      fields.wrong("type", ErrorCode.INVALID_VALUE, "is reserved for Carillon; choose another name");
+      fields.wrong(
+          "type", ErrorCode.INVALID_VALUE, "is reserved for Carillon; choose another name");
     }
     return type;
   }

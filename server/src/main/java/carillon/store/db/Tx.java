@@ -7,9 +7,11 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Savepoint;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Supplier;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.postgresql.PGConnection;
 import org.postgresql.copy.CopyIn;
@@ -107,6 +109,44 @@ public final class Tx {
   public <T> Optional<T> queryOne(String sql, Row<T> row, @Nullable Object... arguments) {
     List<T> values = query(sql, row, arguments);
     return values.isEmpty() ? Optional.empty() : Optional.of(values.getFirst());
+  }
+
+  /**
+   * A query of several that are sent together.
+   *
+   * @param row called for each row of the result
+   */
+  public record Query(String sql, RowReader row, List<@Nullable Object> arguments) {
+
+    public static Query of(String sql, RowReader row, @Nullable Object... arguments) {
+      return new Query(sql, row, Arrays.asList(arguments));
+    }
+  }
+
+  /** Reads one row. */
+  public interface RowReader {
+    void read(ResultSet row) throws SQLException;
+  }
+
+  /** Runs queries one after the other in a single round trip. */
+  public void queryTogether(Query... queries) {
+    String sql = Arrays.stream(queries).map(Query::sql).collect(Collectors.joining(";"));
+    @Nullable Object[] arguments =
+        Arrays.stream(queries).flatMap(query -> query.arguments().stream()).toArray();
+    try (PreparedStatement statement = prepare(sql, arguments)) {
+      statement.execute();
+      for (Query query : queries) {
+        try (ResultSet rows = statement.getResultSet()) {
+          while (rows.next()) {
+            query.row().read(rows);
+          }
+        }
+        statement.getMoreResults();
+      }
+      refuseIfUnreplicated(statement);
+    } catch (SQLException e) {
+      throw failed(queries[queries.length - 1].sql(), e);
+    }
   }
 
   /** Runs a statement without result rows and returns how many rows it changed. */

@@ -287,11 +287,13 @@ public final class WorkQueue {
   }
 
   private Claim claimDue(Tx tx, Partition partition, List<Quota> quotas, Claimant claimant) {
-    // Read before the claim: a task that comes due in between is seen by both reads, which costs
-    // an empty claim. The other way round, neither would see it until the next sweep.
-    Map<Integer, Instant> next = nextDue(tx, partition, quotas);
+    Map<Integer, Instant> next = new HashMap<>();
     Set<Integer> leftBehind = new HashSet<>();
-    List<ClaimedTask> tasks = claimRows(tx, partition, quotas, claimant, leftBehind);
+    List<ClaimedTask> tasks = new ArrayList<>();
+    // In this order: a task that comes due in between is seen by both, which costs an empty claim.
+    // The other way round, neither would see it until the next sweep.
+    tx.queryTogether(
+        nextDue(partition, quotas, next), claim(partition, quotas, claimant, tasks, leftBehind));
     Map<Integer, Reached> reached = new HashMap<>();
     tasks.forEach(
         task -> reached.computeIfAbsent(task.lane(), _ -> new Reached()).add(task.readyAt()));
@@ -308,31 +310,34 @@ public final class WorkQueue {
     return new Claim(tasks, next);
   }
 
-  private static Map<Integer, Instant> nextDue(Tx tx, Partition partition, List<Quota> quotas) {
-    Map<Integer, Instant> next = new HashMap<>();
-    tx.query(
+  private static Tx.Query nextDue(
+      Partition partition, List<Quota> quotas, Map<Integer, Instant> next) {
+    return Tx.Query.of(
         Sql.forPartition(NEXT_DUE, partition),
         row -> {
           Instant at = Sql.instant(row, "next_at");
           if (at != null) {
             next.put(row.getInt("lane"), at);
           }
-          return true;
         },
         Column.ints(quotas, quota -> quota.lane().id()));
-    return next;
   }
 
-  private List<ClaimedTask> claimRows(
-      Tx tx, Partition partition, List<Quota> quotas, Claimant claimant, Set<Integer> leftBehind) {
-    List<ClaimedTask> tasks = new ArrayList<>();
-    tx.query(
+  private Tx.Query claim(
+      Partition partition,
+      List<Quota> quotas,
+      Claimant claimant,
+      List<ClaimedTask> tasks,
+      Set<Integer> leftBehind) {
+    return Tx.Query.of(
         Sql.forPartition(CLAIM_DUE, partition),
         row -> {
           if (row.isFirst() && row.getArray("left_behind") != null) { // the same in all rows
             leftBehind.addAll(List.of(Sql.integers(row, "left_behind")));
           }
-          return row.getObject("id") != null && tasks.add(claimed(row, claimant.claim()));
+          if (row.getObject("id") != null) {
+            tasks.add(claimed(row, claimant.claim()));
+          }
         },
         // arg
         claimant.claim(),
@@ -347,7 +352,6 @@ public final class WorkQueue {
         Column.ints(quotas, Quota::tasks),
         Column.instants(quotas, Quota::from),
         Column.longs(quotas, quota -> quota.lease() == null ? null : quota.lease().toMillis()));
-    return tasks;
   }
 
   private ClaimedTask claimed(ResultSet row, UUID claim) throws SQLException {
