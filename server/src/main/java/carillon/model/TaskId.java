@@ -21,26 +21,26 @@ public record TaskId(UUID value) {
   /** The end of the year 9999; there is room for more, but no date in PostgreSQL's text for it. */
   private static final long LAST_MILLI = 253_402_300_799_999L;
 
-  private static final long OFFSET = 0xFFF;
+  private static final long OFFSET_MASK = 0xFFF;
 
   public static TaskId at(Instant time, RandomGenerator random) {
     return at(time, random.nextLong(), random);
   }
 
   /**
-   * One that lies beside others of the same millisecond.
+   * An id with a given order among those of the same millisecond.
    *
    * @param offset the order among them; only its 12 lowest bits count
    */
   public static TaskId at(Instant time, long offset, RandomGenerator random) {
-    long high = (time.toEpochMilli() << 16) | 0x7000 | (offset & OFFSET);
+    long high = (time.toEpochMilli() << 16) | 0x7000 | (offset & OFFSET_MASK);
     long low = (random.nextLong() & 0x3FFF_FFFF_FFFF_FFFFL) | 0x8000_0000_0000_0000L;
     return new TaskId(new UUID(high, low));
   }
 
   /** The offset of an id, from its upper half. */
   public static int offsetOf(long mostSignificantBits) {
-    return (int) (mostSignificantBits & OFFSET);
+    return (int) (mostSignificantBits & OFFSET_MASK);
   }
 
   /** Empty if the text is not an id that {@link #at} could have made. */

@@ -64,7 +64,10 @@ public final class Postgres {
     }
   }
 
-  /** In memory where there is plenty: most tests wait for one commit after another. */
+  /**
+   * In memory where there is plenty: most tests wait for one commit after another, and on a disk
+   * the slow ones take four times as long. Tests of durability start servers of their own.
+   */
   private static Path parentOfData() throws IOException {
     Path memory = Path.of("/dev/shm");
     boolean hasRoom =

@@ -168,7 +168,7 @@ public final class CarillonCluster implements Contender {
                 JOIN pg_database d ON d.oid = s.dbid
                 WHERE d.datname = current_database()
                   AND s.toplevel
-                  AND (s.query LIKE '%SKIP LOCKED%' OR s.query LIKE '%WITH done AS (%')
+                  AND (s.query LIKE '%SKIP LOCKED%' OR s.query LIKE '%AS next_at%' OR s.query LIKE '%WITH done AS (%')
                 """));
   }
 

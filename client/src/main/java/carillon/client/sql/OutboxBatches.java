@@ -140,7 +140,7 @@ final class OutboxBatches {
         AND place = 1
       """;
 
-  /** Marks a batch as never sent, because the server did not store it. */
+  /** Marks a batch as never sent. The server certainly did not store it. */
   void markUnsent(Connection connection, UUID batch) throws SQLException {
     try (PreparedStatement statement = connection.prepareStatement(table.sql(MARK_UNSENT))) {
       statement.setObject(1, batch);

@@ -209,7 +209,7 @@ public final class ArchiveFields {
   }
 
   /**
-   * @param status of an attempt; that of a task is only in its error
+   * @param status the status of an attempt; null for the task, whose status is in {@code error}
    */
   private static AttemptResult result(Fields fields, @Nullable Integer status) {
     FailureKind kind = null;
@@ -253,7 +253,7 @@ public final class ArchiveFields {
       fields.wrong(
           "output",
           ErrorCode.OUTPUT_TOO_LARGE,
-          "may have at most " + Limits.OUTPUT_BYTES + " bytes");
+          "must have at most " + Limits.OUTPUT_BYTES + " bytes");
       return null;
     }
     return output;
@@ -265,7 +265,7 @@ public final class ArchiveFields {
       fields.wrong(
           name,
           ErrorCode.TOO_LONG,
-          "may have at most " + MAX_ERROR_CHARS + " characters, has " + text.length());
+          "must have at most " + MAX_ERROR_CHARS + " characters, has " + text.length());
       return null;
     }
     return text;

@@ -14,8 +14,9 @@ import tools.jackson.databind.node.JsonNodeFactory;
 import tools.jackson.databind.node.ObjectNode;
 
 /**
- * Writes an archived task as one line of JSON: as the API answers it, so without the secrets of
- * targets, but exactly as it is stored. {@link ArchiveFields} reads it.
+ * Writes an archived task as one line of JSON: the JSON of the API, so without the secrets of
+ * targets, with times to the microsecond and without computed fields. {@link ArchiveFields} reads
+ * it.
  */
 public final class ArchiveLine {
 

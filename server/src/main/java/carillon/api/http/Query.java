@@ -109,7 +109,7 @@ public final class Query {
   public @Nullable String text(String name, int max) {
     String value = values.get(name);
     if (value != null && value.length() > max) {
-      throw wrong(name, ErrorCode.TOO_LONG, "may have at most " + max + " characters");
+      throw wrong(name, ErrorCode.TOO_LONG, "must have at most " + max + " characters");
     }
     return value;
   }

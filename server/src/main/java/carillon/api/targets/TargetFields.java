@@ -167,7 +167,7 @@ public final class TargetFields {
     http.done();
     if (body != null && body.length() > Limits.PAYLOAD_BYTES) {
       http.wrong(
-          "body", ErrorCode.TOO_LONG, "may have at most " + Limits.PAYLOAD_BYTES + " characters");
+          "body", ErrorCode.TOO_LONG, "must have at most " + Limits.PAYLOAD_BYTES + " characters");
     }
     if (url == null) {
       return null;

@@ -171,7 +171,9 @@ public final class TaskFields {
         && payload.length() > Limits.PAYLOAD_BYTES / 3
         && payload.getBytes(StandardCharsets.UTF_8).length > Limits.PAYLOAD_BYTES) {
       fields.wrong(
-          name, ErrorCode.PAYLOAD_TOO_LARGE, "may have at most " + Limits.PAYLOAD_BYTES + " bytes");
+          name,
+          ErrorCode.PAYLOAD_TOO_LARGE,
+          "must have at most " + Limits.PAYLOAD_BYTES + " bytes");
       return null;
     }
     return payload;

@@ -235,7 +235,7 @@ public final class WorkRoutes {
       fields.wrong(
           "output",
           ErrorCode.OUTPUT_TOO_LARGE,
-          "may have at most " + Limits.OUTPUT_BYTES + " bytes");
+          "must have at most " + Limits.OUTPUT_BYTES + " bytes");
       return null;
     }
     return output;

@@ -70,14 +70,14 @@ public record BrokerTargetRules(Set<BrokerName> registered) {
     } else if (problems.isEmpty() && !grants.allow(broker, target.destination())) {
       problems.add(
           problem(
-              placeField(target),
+              destinationField(target),
               NOT_ALLOWED,
               "this tenant may not publish there; an admin grants it with the tenant's publish"));
     }
     return problems;
   }
 
-  private static String placeField(Target.Broker target) {
+  private static String destinationField(Target.Broker target) {
     return switch (target) {
       case Target.Kafka _ -> "topic";
       case Target.RabbitMq rabbit -> rabbit.exchange().isEmpty() ? "routingKey" : "exchange";
@@ -120,7 +120,7 @@ public record BrokerTargetRules(Set<BrokerName> registered) {
     if (name.chars().anyMatch(Character::isISOControl)) {
       problems.add(problem(field, INVALID, "must not have control characters"));
     } else if (name.getBytes(StandardCharsets.UTF_8).length > bytes) {
-      problems.add(problem(field, "too_long", "may have at most " + bytes + " bytes"));
+      problems.add(problem(field, "too_long", "must have at most " + bytes + " bytes"));
     }
   }
 

@@ -7,7 +7,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * The fields of a task that its creator sets and that its row stores unchanged.
  *
- * @param concurrencyKey at most one task with this key runs at a time
+ * @param concurrencyKey at most one task of one type with this key runs at a time
  * @param payload JSON text, stored and delivered byte for byte
  * @param target null means the type's
  * @param retry null means the type's

@@ -128,7 +128,11 @@ public final class Tx {
     void read(ResultSet row) throws SQLException;
   }
 
-  /** Runs queries one after the other in a single round trip. */
+  /**
+   * Runs queries one after the other in a single round trip. All arguments are written before a row
+   * is read, so the rows of all but the last query must fit into the buffers of the connection,
+   * some 100 kB. A failure is reported under the name of the last query.
+   */
   public void queryTogether(Query... queries) {
     String sql = Arrays.stream(queries).map(Query::sql).collect(Collectors.joining(";"));
     @Nullable Object[] arguments =

@@ -117,7 +117,7 @@ public final class WorkQueue {
     return requested;
   }
 
-  /** The first task of each lane that is not due yet. */
+  /** When the next task of each lane becomes ready. */
   private static final String NEXT_DUE =
       """
       /* WorkQueue.nextDue */
@@ -148,7 +148,12 @@ public final class WorkQueue {
       ), due AS MATERIALIZED ( -- keeps every LIMIT exact: the planner may not run this part twice
           SELECT found.*,
                  (bytes IS NULL OR bytes <= (SELECT max_bytes FROM arg)) -- fits into memory
-                 AND (crashes IS NULL OR suspects <= (SELECT max_suspects FROM arg)) AS fits
+                 AND (crashes IS NULL OR suspects <= (SELECT max_suspects FROM arg)) -- can be run apart
+                 -- A row that changed between snapshot and lock is not updated below. It must not take a
+                 -- key either: nobody would free it.
+                 AND (concurrency_key IS NULL
+                      OR EXISTS (SELECT FROM carillon.task_{partition} t WHERE t.ctid = found.row_id))
+                     AS can_take
           FROM (
               SELECT line.lane, line.type, line.lease_ms, t.*,
                      sum(t.length) OVER (ROWS UNBOUNDED PRECEDING) AS bytes,
@@ -160,7 +165,7 @@ public final class WorkQueue {
                   FROM carillon.task_{partition} t
                   WHERE t.lane = line.lane
                     AND t.ready_at >= line.from_at
-                    AND t.ready_at <= (SELECT clock_timestamp())
+                    AND t.ready_at <= (SELECT clock_timestamp()) -- read once, so that the index can use it
                     AND (t.expires_at IS NULL OR t.attempt > 0 OR t.expires_at > clock_timestamp())
                     AND (t.crashes IS NULL OR (SELECT max_suspects FROM arg) > 0)
                     AND (t.concurrency_key IS NULL
@@ -178,10 +183,7 @@ public final class WorkQueue {
           SELECT due.tenant, due.type, due.concurrency_key, due.id
           FROM due
           WHERE due.concurrency_key IS NOT NULL
-            AND due.fits
-            -- A row that changed between snapshot and lock is not taken below. It must not take
-            -- the key either: nobody would free it.
-            AND EXISTS (SELECT FROM carillon.task_{partition} t WHERE t.ctid = due.row_id)
+            AND due.can_take
           ORDER BY due.tenant, due.type, due.concurrency_key, due.ready_at
           ON CONFLICT DO NOTHING
           RETURNING task
@@ -204,7 +206,7 @@ public final class WorkQueue {
           FROM due
           WHERE t.ctid = due.row_id
             AND t.state = 'PENDING'
-            AND due.fits
+            AND due.can_take -- with a key, this is all that may exclude a row: see keyed
             AND (due.concurrency_key IS NULL OR due.id IN (SELECT task FROM keyed))
           RETURNING t.tenant, t.id, t.lane, t.attempt, t.fence, t.started_at, t.lease_until, t.due_at,
                     due.ready_at, t.key, CASE WHEN (SELECT with_payload FROM arg) THEN t.payload END AS payload,
@@ -215,13 +217,13 @@ public final class WorkQueue {
                  array_agg(id)
           FROM taken
           GROUP BY partition
-      ), left_behind AS ( -- lanes with due tasks that this claim found and could not take
+      ), left_behind AS ( -- lanes with due tasks that were too large, too many suspects, or kept out by a key
           SELECT array_agg(DISTINCT lane) AS lanes
           FROM due
-          WHERE NOT fits
+          WHERE NOT can_take
              OR (concurrency_key IS NOT NULL AND id NOT IN (SELECT task FROM keyed))
       )
-      SELECT left_behind.lanes AS left_behind, taken.*
+      SELECT CASE WHEN row_number() OVER () = 1 THEN left_behind.lanes END AS left_behind, taken.*
       FROM left_behind
       LEFT JOIN taken ON true
       """;
@@ -265,7 +267,7 @@ public final class WorkQueue {
     }
   }
 
-  /** The tasks claimed from one lane, and when the last of them was due. */
+  /** The tasks claimed from one lane, and when the last of them became ready. */
   private static final class Reached {
     private int rows;
     private Instant last = Instant.MIN;
@@ -332,7 +334,7 @@ public final class WorkQueue {
     return Tx.Query.of(
         Sql.forPartition(CLAIM_DUE, partition),
         row -> {
-          if (row.isFirst() && row.getArray("left_behind") != null) { // the same in all rows
+          if (row.getArray("left_behind") != null) { // in the first row only
             leftBehind.addAll(List.of(Sql.integers(row, "left_behind")));
           }
           if (row.getObject("id") != null) {

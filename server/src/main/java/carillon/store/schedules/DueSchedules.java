@@ -110,7 +110,7 @@ public final class DueSchedules {
    * Locks the first due schedules, passes them to {@code decide} and writes its decisions, in one
    * transaction. Harmless on several nodes at once, because of the locks.
    *
-   * @param decide {@code CronPlanner.decideAll}; may leave out schedules, which stay due
+   * @param decide may leave out schedules, which stay due
    */
   public Step planUnderLock(Instant now, int limit, Function<List<Locked>, List<Planned>> decide) {
     return db.inTransaction(tx -> plan(tx, now, limit, decide));

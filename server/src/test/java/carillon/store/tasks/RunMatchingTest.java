@@ -247,8 +247,8 @@ class RunMatchingTest {
         .as("a text search, which reads fewer rows")
         .isEqualTo(new Tasks.Count(20_000, true));
     // Without the usual timeout, after which a slow machine would have run fewer.
-    var patient = new WaitingScan.Bounds(5_000, 200_000, Duration.ofMinutes(1));
-    var matching = new MatchingTasks(world.clock, world.agenda, patient);
+    var withoutTimeout = new WaitingScan.Bounds(5_000, 200_000, Duration.ofMinutes(1));
+    var matching = new MatchingTasks(world.clock, world.agenda, withoutTimeout);
     TaskFilter all = filter("a", null, Map.of());
     BulkResult first =
         world.db.inTransaction(tx -> matching.run(tx, World.TENANT, all, null, "test"));
