@@ -9,7 +9,7 @@ public interface Running extends AutoCloseable {
   /** Where its API and dashboard are. */
   URI url();
 
-  /** The port of its metrics and health, where they have one of their own. */
+  /** The port of the metrics and health endpoints, if it differs from the API's. */
   default OptionalInt metricsPort() {
     return OptionalInt.empty();
   }

@@ -160,7 +160,10 @@ final class Claimer {
 
   // ---- Stage 1: due lanes ----
 
-  /** Removes the due lanes from the agenda. Every one that is not claimed from is put back. */
+  /**
+   * Removes the due lanes from the agenda. The caller must put back every lane that it does not
+   * claim from.
+   */
   private List<DueLane> takeDue(Instant dueBy, IntPredicate which) {
     List<DueLane> due = new ArrayList<>();
     for (Agenda.Entry entry : store.agenda().takeDue(dueBy, which)) {
@@ -171,7 +174,10 @@ final class Claimer {
 
   // ---- Stage 2: shares ----
 
-  /** What one claim statement covers: lanes of one partition, held on the same terms. */
+  /**
+   * What one claim statement covers: lanes of one partition whose tasks are claimed on the same
+   * terms.
+   */
   private record Batch(Terms terms, List<Quota> quotas) {
     Partition partition() {
       return terms.partition();
@@ -306,7 +312,7 @@ final class Claimer {
 
   // ---- Agenda ----
 
-  /** Raises no signal: the loop waits after a failed pass, or has just read these lanes. */
+  /** Does not wake the claimer, which waits after a failed pass or has just read these lanes. */
   private void putBack(Batch batch) {
     for (Quota quota : batch.quotas()) {
       store.agenda().putBack(batch.partition(), quota.lane().id(), quota.from());

@@ -6,7 +6,7 @@ import java.util.Map;
 import java.util.function.LongSupplier;
 
 /**
- * Lanes of other nodes in which something waits that cannot be claimed, for example because its
+ * Backs off from other nodes' lanes whose due tasks cannot be claimed, for example because its
  * concurrency key is taken. Each empty claim doubles the time until such a lane is asked again. Not
  * thread-safe.
  */
@@ -15,7 +15,7 @@ final class HelpBackoff {
   private static final Duration FIRST = Duration.ofSeconds(2);
   private static final Duration MAX = Duration.ofSeconds(30);
 
-  /** With more lanes than this, all are forgotten: each costs one empty claim. */
+  /** Beyond this number, all are forgotten: each costs one empty claim. */
   private static final int MAX_LANES = 10_000;
 
   private final LongSupplier nanoTime;

@@ -18,7 +18,7 @@ const LABELS = {
 
 /**
  * A filter read from an address. Unknown names are ignored; invalid values are left for the API to
- * reject, because ignoring them would show other tasks than the address says.
+ * reject, because ignoring them would show tasks that the URL does not ask for.
  */
 export class Filter {
   /** @param {URLSearchParams} query */

@@ -34,7 +34,7 @@ final class Statements {
   private int type;
   private int length; // bytes after the type
 
-  /** Whether its text shows that it changes rows. Locking them is not a change. */
+  /** Whether the statement changes rows, judging by its text. Locking them is not a change. */
   static boolean isWrite(String statement) {
     return WRITE.matcher(statement).find();
   }

@@ -11,7 +11,7 @@ import java.util.stream.Stream;
  * A fault of a plan.
  *
  * @param at time after the start of the plan
- * @param length how long it lasts, or how long what it stopped stays down
+ * @param length how long it lasts, or how long the stopped process stays down
  * @param node index of the node, from 0; unused by faults that do not hit a single node
  * @param draw seed for further choices
  */
@@ -30,7 +30,8 @@ public record PlannedFault(Fault fault, Duration at, Duration length, int node, 
 
   /**
    * Plans faults for a while. They are drawn from a shuffled deck, so that each kind occurs as
-   * often as its weight says. Faults overlap, but never on the same node or both on the database.
+   * often as its weight says. Faults may overlap, but never two on the same node, and never two on
+   * the database.
    */
   public static List<PlannedFault> plan(SplittableRandom random, Duration length, int nodes) {
     List<PlannedFault> plan = new ArrayList<>();

@@ -13,10 +13,10 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where a PostgreSQL is, with the credentials taken out of the URL.
+ * A PostgreSQL URL, with the credentials separated out.
  *
  * @param jdbcUrl for the driver; carries neither user nor password
- * @param user null means the driver's default
+ * @param user null means the operating system's user
  * @param password null means none
  */
 public record DatabaseUrl(String jdbcUrl, @Nullable String user, @Nullable String password) {
@@ -33,7 +33,7 @@ public record DatabaseUrl(String jdbcUrl, @Nullable String user, @Nullable Strin
   private static final Pattern HOST =
       Pattern.compile("(?:\\[[0-9A-Fa-f:.%]+]|[A-Za-z0-9_.%-]+)(?::([0-9]{1,5}))?");
 
-  /** Where the parameters of libpq and of the driver have different names. */
+  /** Parameters of libpq that have another name in the JDBC driver. */
   private static final Map<String, String> DRIVER_NAMES =
       Map.of("application_name", "ApplicationName", "connect_timeout", "connectTimeout");
 

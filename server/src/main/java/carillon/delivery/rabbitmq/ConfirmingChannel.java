@@ -66,7 +66,7 @@ final class ConfirmingChannel {
 
   /**
    * @param valve shut while the broker has blocked the connection
-   * @param clock the database's, because leases end by it
+   * @param clock the database's clock, which decides when leases end
    * @param onClose called if the broker or the network closes the channel
    */
   static ConfirmingChannel open(

@@ -26,7 +26,10 @@ record CatalogSnapshot(
   /** Identifies a type across tenants. */
   record TypeName(int tenant, String name) {}
 
-  /** The type of a lane. With the lane, because after a failover its id may be another lane's. */
+  /**
+   * The type of a lane. Stores the lane too, because after a failover the same id may belong to
+   * another lane.
+   */
   record OfLane(Lane lane, TaskType type) {}
 
   CatalogSnapshot(

@@ -33,7 +33,7 @@ public final class TenantLimits {
     this.db = db;
   }
 
-  /** The limits of all tenants without their own. */
+  /** The default limits. */
   public record Installation(int types, int lanes, int schedules, int keys) {}
 
   /** Limits of one tenant; where one is null, the installation's. */

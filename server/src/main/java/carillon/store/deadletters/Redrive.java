@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
  * @param rate tasks per second; null means unlimited
  * @param matched letters that matched when it started
  * @param isAtLeast whether more may have matched: the count reached its timeout
- * @param refused dead letters found whose task was not dead
+ * @param refused dead letters that were skipped because their task was no longer dead
  * @param waiting of the tasks redriven last, how many have not started yet; null unless requested
  * @param groupError the error of the filter's group, if that group still exists; null unless
  *     requested

@@ -13,7 +13,7 @@ import java.util.TreeMap;
 
 /**
  * Cancels that users requested in SQL for running tasks. The users' transactions only insert a
- * request: they may stay open for long, and a lock on the task would block its outcome.
+ * request: they may stay open for a long time, and a lock on the task would block its outcome.
  */
 final class CancelRequests {
 

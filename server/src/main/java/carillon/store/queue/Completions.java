@@ -20,8 +20,8 @@ import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Completes tasks, the way nearly every task ends, with as little work as possible. Unless another
- * party than the holder ended the task, neither the claim nor the completion is inserted as a
+ * Completes tasks, the way nearly every task ends, with as little work as possible. Unless someone
+ * other than the holder completed the task, neither the claim nor the completion is inserted as a
  * transition: the view every_transition reads both from the task's row.
  */
 final class Completions {

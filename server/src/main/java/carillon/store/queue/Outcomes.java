@@ -33,7 +33,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Saves the outcomes of claims: the completer's batches, workers' reports and the reaper's
- * decisions. {@link Completions} saves completed tasks, the fenced statement below all others.
+ * decisions. A statement changes a task only under the fence and claim of its outcome, and a cancel
+ * that was requested while the task ran takes effect here. {@link Completions} saves tasks that
+ * completed.
  *
  * <p><b>Lock order.</b> To avoid deadlocks, every transaction takes its locks in this order: the
  * row of the node; tasks, partition by partition; concurrency keys; dead letters and their groups;
@@ -69,8 +71,8 @@ public final class Outcomes {
       Comparator.comparing(each -> each.id().value());
 
   /**
-   * Every end but a completion: the row will be used again or has failed, so its claim moves to the
-   * trail.
+   * Every outcome except completion. The task will be retried, or it is dead or cancelled, so the
+   * claim is recorded as a transition.
    */
   private static final String FINISH =
       """
@@ -172,7 +174,7 @@ public final class Outcomes {
   /**
    * Writes the outcomes of attempts that this node ran, in one transaction.
    *
-   * @param over the claims of which nothing is left
+   * @param over claims whose tasks have all ended
    */
   public Written finishAttempts(List<Attempted> attempted, Set<UUID> over, String node) {
     return db.inTransaction(tx -> finishAttempts(tx, attempted, over, node));

@@ -217,7 +217,7 @@ public final class WorkQueue {
                  array_agg(id)
           FROM taken
           GROUP BY partition
-      ), left_behind AS ( -- lanes with due tasks that were too large, too many suspects, or kept out by a key
+      ), left_behind AS ( -- lanes with tasks left: too large, over the limit of suspects, or without their key
           SELECT array_agg(DISTINCT lane) AS lanes
           FROM due
           WHERE NOT can_take

@@ -176,7 +176,7 @@ class BadScheduleTest {
         "{'type':'t','every':'1h','priority':10} | OUT_OF_RANGE | /priority | 0 to 9",
         "{'type':'t','every':'1h','key':'a\\u0007'} | INVALID_VALUE | /key | control",
         "{'type':'a b','every':'1h'} | INVALID_VALUE | /type | must match",
-        "{'type':'carillon.alert','every':'1h'} | INVALID_VALUE | /type | own",
+        "{'type':'carillon.alert','every':'1h'} | INVALID_VALUE | /type | reserved for Carillon",
         "{'type':'t','every':'1h','target':{}} | EXCLUSIVE_FIELDS | /target | exactly one",
         "{'type':'t','every':'1h','target':{'kafka':{'topic':'t'}}} | TARGET_NOT_ALLOWED |"
             + " /target/kafka/cluster | none is registered",

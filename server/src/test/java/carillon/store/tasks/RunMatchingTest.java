@@ -246,9 +246,9 @@ class RunMatchingTest {
     assertThat(runnable(text))
         .as("a text search, which reads fewer rows")
         .isEqualTo(new Tasks.Count(20_000, true));
-    // Without the usual timeout, after which a slow machine would have run fewer.
-    var withoutTimeout = new WaitingScan.Bounds(5_000, 200_000, Duration.ofMinutes(1));
-    var matching = new MatchingTasks(world.clock, world.agenda, withoutTimeout);
+    // With the usual timeout, a slow machine would run fewer tasks.
+    var longTimeout = new WaitingScan.Bounds(5_000, 200_000, Duration.ofMinutes(1));
+    var matching = new MatchingTasks(world.clock, world.agenda, longTimeout);
     TaskFilter all = filter("a", null, Map.of());
     BulkResult first =
         world.db.inTransaction(tx -> matching.run(tx, World.TENANT, all, null, "test"));
