@@ -212,7 +212,8 @@ class LargestBodiesTest {
     String start =
         ("{\"format\":1,\"tenant\":\"default\",\"id\":\"%s\",\"type\":\"t\",\"status\":\"DEAD\","
                 + "\"priority\":5,\"dueAt\":\"2024-11-02T13:00:00Z\",\"attempt\":1,\"fence\":1,"
-                + "\"version\":1,\"createdAt\":\"2024-11-02T13:00:00Z\",\"attempts\":[")
+                + "\"version\":1,\"createdAt\":\"2024-11-02T13:00:00Z\","
+                + "\"finishedAt\":\"2024-11-02T13:00:00Z\",\"attempts\":[")
             .formatted(ID);
     String attempt =
         "{\"attempt\":1,\"fence\":1,\"endedAt\":\"2024-11-02T13:00:00Z\",\"outcome\":\"RETRIED\","

@@ -110,7 +110,7 @@ public final class ArchiveFields {
         null,
         required(fields, "createdAt", fields.time("createdAt")),
         fields.time("startedAt"),
-        fields.time("finishedAt"),
+        required(fields, "finishedAt", fields.time("finishedAt")),
         fields.timeBefore("expiresAt", horizon.plus(Limits.HORIZON)),
         number(fields, "attempt", 0, MAX_NUMBER),
         0,

@@ -375,6 +375,10 @@ class RestoreTest {
         bad("/dueAt", "null", ErrorCode.REQUIRED_FIELD),
         bad("/createdAt", "\"2026-01-01T00:00:00\"", ErrorCode.ZONE_REQUIRED),
         bad("/finishedAt", "\"10000-01-01T00:00:00Z\"", ErrorCode.TIME_OUT_OF_RANGE),
+        bad(
+            "/finishedAt",
+            "null",
+            ErrorCode.REQUIRED_FIELD), // a redrive moves it to the last attempt
         bad("/key", "\"" + "k".repeat(201) + "\"", ErrorCode.TOO_LONG),
         bad("/key", "\"a\\u0000b\"", ErrorCode.NUL_NOT_ALLOWED),
         bad("/key", "\"\\ud800\"", ErrorCode.INVALID_VALUE),
@@ -488,7 +492,8 @@ class RestoreTest {
             Json.MAPPER.readTree(
                 """
                 {"format": 1, "tenant": "default", "type": "t", "status": "DEAD", "priority": 5, "slice": 0,
-                 "dueAt": "2026-03-01T10:00:00Z", "createdAt": "2026-03-01T10:00:00.123456Z", "attempt": 2, "fence": 2,
+                 "dueAt": "2026-03-01T10:00:00Z", "createdAt": "2026-03-01T10:00:00.123456Z",
+                 "finishedAt": "2026-03-01T10:00:05Z", "attempt": 2, "fence": 2,
                  "version": 5, "error": {"kind": "timeout", "message": "slow"}, "payload": {"a": 1},
                  "attempts": [{"attempt": 1, "fence": 1, "endedAt": "2026-03-01T10:00:01Z", "outcome": "RETRIED"}],
                  "transitions": [{"at": "2026-03-01T10:00:00Z", "from": "PENDING", "to": "RUNNING", "fence": 1,
