@@ -222,7 +222,7 @@ final class RestoreCommand extends ApiCommand {
 
   private CommandFailed failed(String file, String why) {
     String before =
-        restored == 0 ? "" : "; " + restored + " restored so far; run it again to continue";
+        restored == 0 ? "" : "; " + restored + " restored so far; run it again when this is fixed";
     return new CommandFailed((file.equals("-") ? "standard input" : file) + ": " + why + before);
   }
 }
