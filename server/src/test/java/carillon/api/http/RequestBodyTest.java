@@ -22,7 +22,7 @@ class RequestBodyTest {
   private static final byte[] LINE =
       "{\"type\": \"t\", \"payload\": {\"a\": 1}}\n".getBytes(StandardCharsets.US_ASCII);
 
-  /** A body that goes on until the test ends and whose bytes are always available. */
+  /** A body that ends only with the test and whose bytes are always available. */
   private static final class Endless extends InputStream {
     private final AtomicBoolean ended;
 
