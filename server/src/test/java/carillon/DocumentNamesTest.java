@@ -31,7 +31,7 @@ class DocumentNamesTest {
   private static final Pattern LINK = Pattern.compile("\\]\\(([^)\\s]+)\\)");
   private static final Pattern HEADING = Pattern.compile("(?m)^#+ +(.+)$");
 
-  /** Matches {@code Claimer}, {@code engine/Claimer} and {@code WorkQueue.CLAIM_DUE}. */
+  /** Matches {@code Claimer}, {@code engine/Claimer} and {@code WorkQueue.CLAIM_PLAIN}. */
   private static final Pattern CLASS =
       Pattern.compile("(?:[a-z]+[./])*([A-Z][a-z]\\w*)((?:\\.[A-Za-z]\\w+)*)");
 

@@ -11,11 +11,13 @@ import carillon.bench.report.Ratios;
 import carillon.bench.report.Report;
 import carillon.bench.scenarios.BigBurst;
 import carillon.bench.scenarios.Delivery;
+import carillon.bench.scenarios.Disk;
 import carillon.bench.scenarios.Drain;
 import carillon.bench.scenarios.Enqueue;
 import carillon.bench.scenarios.Growth;
 import carillon.bench.scenarios.Lanes;
 import carillon.bench.scenarios.Nodes;
+import carillon.bench.scenarios.Now;
 import carillon.bench.scenarios.OnTime;
 import carillon.bench.scenarios.Posts;
 import carillon.bench.scenarios.Producing;
@@ -31,6 +33,7 @@ import carillon.bench.scenarios.Turn;
 import carillon.bench.systems.CarillonServer;
 import carillon.bench.systems.Contender;
 import carillon.bench.systems.Database;
+import carillon.bench.systems.Directories;
 import carillon.bench.systems.Kafka;
 import carillon.bench.systems.Peer;
 import carillon.bench.systems.Plans;
@@ -48,13 +51,11 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeSet;
-import java.util.stream.Stream;
 
 /** Runs the scenarios one after the other and writes the report. */
 public final class Main {
@@ -65,20 +66,24 @@ public final class Main {
       """
       Rates of Carillon and `sql` come from the database: first `started_at` to last `finished_at`. The other schedulers
       keep no such record: their rates are measured from when nothing has run until their own tables hold no task that is
-      due and unfinished. Enqueue and bulk use the sender's clock. CPU is in seconds per 10,000 tasks: of all processes of
-      the measured program, and of the server, which is PostgreSQL or, for BullMQ, Redis. WAL bytes and statements
-      (`pg_stat_statements`, top level) are per task. `other cores` is the CPU used by programs that the benchmark did not
-      start: above 0.1 the row is a lower bound. Enqueue has 64 concurrent callers for every system. The other schedulers
-      enqueue within their own process, so enqueue and bulk include that CPU; Carillon's tasks come over HTTP from the
-      benchmark, whose CPU is not counted.
+      due and unfinished. Enqueue and bulk use the sender's clock. The rate of now is from the first request to the last
+      `finished_at`. CPU is in seconds per 10,000 tasks: of all processes of the measured program, and of the server, which
+      is PostgreSQL or, for BullMQ, Redis. WAL bytes and statements (`pg_stat_statements`, top level) are per task. `other
+      cores` is the CPU used by programs that the benchmark did not start: above 0.1 the row is a lower bound. Enqueue has
+      64 concurrent callers for every system. The other schedulers enqueue within their own process, so enqueue and bulk
+      include that CPU; Carillon's tasks come over HTTP from the benchmark, whose CPU is not counted.
 
       Memory is the resident size of all processes of the program: `RSS` at the end of the scenario, `peak` the maximum
       since the process started. Every scenario restarts the system, so a peak covers one scenario with its warm-up; the
       target takes the highest peak. `sql` has no program: its memory is the benchmark's.
 
       Times: enqueue and bulk, one call; lateness and burst, due to started, and `last` is the end of the last task of a
-      burst; http, started to finished (`raw`: one request); pull, one claim of up to 500. JobRunr may start a task early,
-      by up to its poll interval; such a time is negative.
+      burst; http, started to finished (`raw`: one request); now, start of the request that creates the task to its arrival
+      at the receiver; pull, one claim of up to 500. JobRunr may start a task early, by up to its poll interval; such a time
+      is negative.
+
+      `disk bytes` are those of the tables task, queue and claim with their indexes and TOAST after a VACUUM, per finished
+      task; the WAL of disk is that of load and drain, without the VACUUM in between.
 
       `sql` is the limit: the rows that Carillon writes on a drain, written to Carillon's own tables by a loop inside
       PostgreSQL, without a scheduler or a client. `raw` is the unavoidable part: plain INSERTs, a plain COPY, plain
@@ -128,7 +133,7 @@ public final class Main {
     Instant began = Instant.now();
     progress.title("PostgreSQL");
     progress.step("starting");
-    delete(DIRECTORY);
+    Directories.delete(DIRECTORY);
     Files.createDirectories(DIRECTORY);
     try (Postgres postgres = Postgres.start(DIRECTORY)) {
       Map<String, String> facts = new LinkedHashMap<>();
@@ -158,12 +163,12 @@ public final class Main {
       write(facts, postgres.settings(), plans);
     }
     if (results.hasFailed() || nodes.hasFailed() || dashboard.hasFailed()) {
-      delete(DIRECTORY.resolve("seed")); // keeps the logs
+      Directories.delete(DIRECTORY.resolve("seed")); // keeps the logs
       System.err.println(
           "At least one measurement failed: see FAILED above, and the logs in " + DIRECTORY);
       System.exit(1);
     }
-    delete(DIRECTORY);
+    Directories.delete(DIRECTORY);
   }
 
   /**
@@ -206,6 +211,9 @@ public final class Main {
     measure(
         "snapshot", Drain.SNAPSHOT, without(peersUnlessQuick, "snapshot", NO_SNAPSHOT), systems);
 
+    measure(Disk.NAME, new Disk(), "carillon", carillon);
+    measure(Disk.NAME, new Disk(), "sql", sql);
+
     measure("enqueue", Enqueue.ONE_BY_ONE, "carillon", carillon);
     if (!options.quick()) {
       measure("enqueue", Enqueue.ONE_BY_ONE, "raw", raw);
@@ -226,6 +234,9 @@ public final class Main {
           List.of(
               new Turn<>("carillon", carillon, new Delivery(receiver)),
               new Turn<>("raw", raw, new Posts(receiver))));
+    }
+    try (Now now = Now.start()) {
+      measure(Now.NAME, now, "carillon", carillon);
     }
     measureKafka(systems);
     measureRabbitMq(systems);
@@ -459,16 +470,6 @@ public final class Main {
         Report.page(results, facts, settings, sizes.bigBurst(), NOTES + Ratios.NOTES));
     for (Map.Entry<String, String> chart : Report.charts(results).entrySet()) {
       Files.writeString(options.out().resolve(chart.getKey()), chart.getValue());
-    }
-  }
-
-  private static void delete(Path directory) throws IOException {
-    if (Files.exists(directory)) {
-      try (Stream<Path> paths = Files.walk(directory)) {
-        for (Path path : paths.sorted(Comparator.reverseOrder()).toList()) {
-          Files.delete(path);
-        }
-      }
     }
   }
 }

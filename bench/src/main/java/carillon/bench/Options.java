@@ -2,7 +2,9 @@ package carillon.bench;
 
 import carillon.bench.dashboard.Dashboard;
 import carillon.bench.scenarios.BigBurst;
+import carillon.bench.scenarios.Disk;
 import carillon.bench.scenarios.Nodes;
+import carillon.bench.scenarios.Now;
 import carillon.bench.scenarios.Publishing;
 import carillon.bench.systems.Systems;
 import java.nio.file.Path;
@@ -38,11 +40,13 @@ record Options(
           "pull",
           "growth",
           "snapshot",
+          Disk.NAME,
           "enqueue",
           "bulk",
           "burst",
           BigBurst.NAME,
           "http",
+          Now.NAME,
           Publishing.NAME,
           "rabbitmq",
           Nodes.NAME,

@@ -141,10 +141,12 @@ public final class Run {
     progress.step(name);
   }
 
-  private void phases(Cluster cluster, Load load) throws IOException, InterruptedException {
+  private void phases(Cluster cluster, Load load)
+      throws IOException, SQLException, InterruptedException {
     phase(cluster.recorder(), "safety");
     new Nemesis(cluster, load).run(scenario.faults(), scenario.safety());
     cluster.heal();
+    recordMisplaced(cluster); // before the reaper and retries have tidied up
     if (scenario.liveness().isPositive()) {
       livenessPhase(cluster);
     }
@@ -175,6 +177,7 @@ public final class Run {
     phase(recorder, "heal");
     cluster.heal();
     cluster.awaitReady();
+    recordMisplaced(cluster);
     load.stopSubmitting();
     phase(recorder, "drain");
     Optional<String> left = drain(cluster);
@@ -189,6 +192,33 @@ public final class Run {
     recordDeadlocks(recorder);
     try (Connection connection = cluster.connect()) {
       Table.dump(connection, directory.resolve(History.DATABASE));
+    }
+  }
+
+  private static final String MISPLACED =
+      """
+      /* Run.recordMisplaced */
+      SELECT tenant, id, state, queue_rows, claims
+      FROM carillon.misplaced_task
+      """;
+
+  /** Reads the queue while there is load: at the end it is nearly empty. */
+  private static void recordMisplaced(Cluster cluster) throws SQLException {
+    try (Connection connection = cluster.connect();
+        Statement statement = connection.createStatement();
+        ResultSet rows = statement.executeQuery(MISPLACED)) {
+      cluster.recorder().event("misplaced-read", Fields.of("from", "misplaced_task"));
+      while (rows.next()) {
+        cluster
+            .recorder()
+            .event(
+                "misplaced",
+                Fields.of("tenant", rows.getInt("tenant"))
+                    .and("task", rows.getString("id"))
+                    .and("state", rows.getString("state"))
+                    .and("queue_rows", rows.getLong("queue_rows"))
+                    .and("claims", rows.getLong("claims")));
+      }
     }
   }
 
@@ -207,14 +237,15 @@ public final class Run {
   private static final String LEFT =
       """
       /* Run.drain */
-      SELECT string_agg(state || ' ' || id, ', ')
+      SELECT string_agg(t.state || ' ' || t.id, ', ')
       FROM (
-          SELECT state, id
+          SELECT tenant, id, partition
           FROM carillon.task
-          WHERE state IN ('PENDING', 'RUNNING')
+          WHERE state = 'PENDING' -- or running
             AND (schedule IS NULL OR due_at < clock_timestamp() - interval '5 s')
           LIMIT 20
-      ) AS waiting
+      ) AS unfinished
+      JOIN carillon.every_task t USING (tenant, id, partition)
       """;
 
   /** Waits until all tasks have ended; returns some that did not end in time. */

@@ -14,6 +14,7 @@ import carillon.chaos.history.History;
 import carillon.chaos.load.Load;
 import carillon.chaos.load.PoisonTarget;
 import carillon.chaos.load.ScriptedClient;
+import carillon.chaos.load.Tenants;
 import carillon.chaos.mutants.Mutant;
 import carillon.chaos.mutants.MutantMaker;
 import carillon.chaos.report.Exposure;
@@ -163,16 +164,19 @@ public final class Trials {
     long dials = history.events().stream().filter(event -> event.is("dial")).count();
     long kills = history.events().stream().filter(event -> event.is("poison-kill")).count();
     long outlasted = history.events().stream().filter(event -> event.is("outlasted")).count();
+    long fenced = history.events().stream().filter(event -> event.is("fenced")).count();
     List<String> missing = new ArrayList<>();
     require(exposure.of(Counter.ACKNOWLEDGED), minAcknowledged(scenario), "submits", missing);
     switch (scenario) {
       case WORKERS -> {
         require(exposure.of(Counter.PULLED), 50, "completions by workers", missing);
         require(outlasted, 2, "reports that outlasted their lease", missing);
+        require(fenced, 1, "late reports under a claim that holds another task", missing);
       }
       case DELIVERIES -> {
         require(exposure.of(Counter.DELIVERIES), 80, "deliveries", missing);
         require(exposure.of(Counter.CANCELS), 10, "cancels", missing);
+        require(exposure.of(Counter.IMMEDIATE_STARTS), 10, "immediate starts", missing);
       }
       case SCHEDULES, LEADER_PAUSE -> {
         require(exposure.of(Counter.FIRES), 15, "fires", missing);
@@ -186,6 +190,8 @@ public final class Trials {
               3,
               "cancels of suspects that are held back",
               missing);
+      case EDITS ->
+          require(exposure.of(Counter.EDITS_RACING), 8, "edits just before a claim", missing);
       case DATABASE_CRASH, NODE_CRASH -> {}
     }
     return missing;
@@ -194,7 +200,7 @@ public final class Trials {
   private static long minAcknowledged(Mutant.Scenario scenario) {
     return switch (scenario) {
       case WORKERS, DELIVERIES, DATABASE_CRASH, NODE_CRASH -> 100;
-      case SCHEDULES, LEADER_PAUSE, NAMES, POISON, SUSPECTS -> 10;
+      case SCHEDULES, LEADER_PAUSE, NAMES, POISON, SUSPECTS, EDITS -> 10;
     };
   }
 
@@ -257,7 +263,8 @@ public final class Trials {
       case DATABASE_CRASH, NODE_CRASH ->
           profile(120, Map.of(Load.Action.SUBMIT_DISCARDED, 1), 0, 0);
       case SCHEDULES, LEADER_PAUSE -> profile(10, Map.of(Load.Action.SUBMIT_WEB, 1), 0, 16);
-      case NAMES, POISON, SUSPECTS -> profile(2, Map.of(Load.Action.SUBMIT_DISCARDED, 1), 0, 0);
+      case NAMES, POISON, SUSPECTS, EDITS ->
+          profile(2, Map.of(Load.Action.SUBMIT_DISCARDED, 1), 0, 0);
     };
   }
 
@@ -277,10 +284,14 @@ public final class Trials {
       case NAMES -> Trials::names;
       case POISON -> Trials::poison;
       case SUSPECTS -> Trials::suspects;
+      case EDITS -> Trials::edits;
     };
   }
 
-  /** Adds one worker that reports after another worker has claimed its task. */
+  /**
+   * Adds workers that report after another worker has claimed their task: one whose claim is gone,
+   * and one whose claim still holds another task.
+   */
   private static void workers(Cluster cluster, Load load) throws IOException, InterruptedException {
     ScriptedClient tenant = new ScriptedClient(cluster, load.tenants().getFirst());
     cluster.callSuccessfully(
@@ -295,8 +306,26 @@ public final class Trials {
       ScriptedClient.Held current = tenant.claim("slow", "current", "30s");
       tenant.report(late, "completed");
       tenant.report(current, "completed");
+      reportUnderLiveClaim(cluster, tenant);
     }
     outlast(cluster, tenant);
+  }
+
+  /** The claim of the late report exists, so that only the fence can tell that it is late. */
+  private static void reportUnderLiveClaim(Cluster cluster, ScriptedClient tenant)
+      throws IOException, InterruptedException {
+    tenant.submit("slow", "pull", "");
+    tenant.submit("slow", "pull", "");
+    List<ScriptedClient.Held> both = tenant.claim("slow", "late", "1s", 2);
+    ScriptedClient.Held kept = both.getLast();
+    tenant.renew(kept, "30s");
+    ScriptedClient.Held current = tenant.claim("slow", "current", "30s");
+    ScriptedClient.Held late = both.getFirst();
+    if (current.id().equals(late.id()) && tenant.report(late, "completed").equals("stale")) {
+      cluster.recorder().event("fenced", Fields.of("task", late.id()));
+    }
+    tenant.report(current, "completed");
+    tenant.report(kept, "completed");
   }
 
   /**
@@ -462,6 +491,18 @@ public final class Trials {
     }
   }
 
+  /** Edits tasks one after the other, as fast as possible, from before they are due. */
+  private static void edits(Cluster cluster, Load load) throws IOException, InterruptedException {
+    ScriptedClient tenant = new ScriptedClient(cluster, load.tenants().getFirst());
+    for (int i = 0; i < 15; i++) {
+      String id = tenant.submitDue(Tenants.WEB, "http", Duration.ofMillis(200));
+      long end = System.nanoTime() + Duration.ofSeconds(2).toNanos();
+      while (tenant.edit(id) && System.nanoTime() < end) {
+        Thread.sleep(Duration.ofMillis(2)); // a claim skips a task while it is edited
+      }
+    }
+  }
+
   /** Some suspects that their node has not started yet, those with the last turns. */
   private static List<String> heldBack(Cluster cluster) throws SQLException {
     List<String> ids = new ArrayList<>();
@@ -471,7 +512,7 @@ public final class Trials {
             statement.executeQuery(
                 """
                 SELECT t.id
-                FROM carillon.task t
+                FROM carillon.every_task t
                 JOIN carillon.lane l ON l.id = t.lane
                 JOIN carillon.node n ON n.id = t.leased_by AND n.lease_until > clock_timestamp()
                 WHERE t.state = 'RUNNING'
@@ -495,8 +536,8 @@ public final class Trials {
         Statement statement = connection.createStatement();
         ResultSet rows =
             statement.executeQuery(
-                "SELECT FROM carillon.task t JOIN carillon.lane l ON l.id = t.lane WHERE t.state IN"
-                    + " ('PENDING', 'RUNNING') AND l.type IN ('poison', 'innocent') LIMIT 1")) {
+                "SELECT FROM carillon.task t JOIN carillon.lane l ON l.id = t.lane"
+                    + " WHERE t.state = 'PENDING' AND l.type IN ('poison', 'innocent') LIMIT 1")) {
       return rows.next();
     }
   }

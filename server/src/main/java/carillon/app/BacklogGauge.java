@@ -1,6 +1,7 @@
 package carillon.app;
 
 import carillon.store.db.DbClock;
+import carillon.store.db.StoreException;
 import carillon.store.stats.Backlog;
 import java.time.Duration;
 import java.time.Instant;
@@ -38,8 +39,7 @@ final class BacklogGauge {
   }
 
   void register(Metrics metrics) {
-    metrics.gauge(
-        "backlog.due", "due tasks waiting, counted up to " + MAX_COUNT, () -> read().due());
+    metrics.gauge("backlog.due", "due tasks waiting, counted up to " + MAX_COUNT, this::due);
     metrics.gauge(
         "backlog.oldest.seconds",
         "how long the oldest due task had waited when it was counted",
@@ -48,29 +48,44 @@ final class BacklogGauge {
         "dead.letter.groups", "groups of dead letters, counted up to " + MAX_COUNT, this::groups);
   }
 
+  private synchronized double due() {
+    Backlog.Length length = read();
+    return length == null ? Double.NaN : length.due();
+  }
+
   private synchronized double groups() {
-    read();
-    return groups;
+    return read() == null ? Double.NaN : groups;
   }
 
   /** Up to the time of the query, not up to now: the task may have been claimed since. */
   synchronized double oldest() {
-    Instant oldest = read().oldest();
+    Backlog.Length length = read();
+    if (length == null) {
+      return Double.NaN;
+    }
+    Instant oldest = length.oldest();
     return oldest == null ? 0 : Duration.between(oldest, readAt).toMillis() / 1e3;
   }
 
-  private synchronized Backlog.Length read() {
+  /** Null while it is not known, because the query took too long. */
+  private synchronized Backlog.@Nullable Length read() {
     Instant now = clock.instant();
-    Backlog.Length known = length;
-    if (known == null || freshUntil.isBefore(now)) {
-      long began = System.nanoTime();
-      known = backlog.read(now, MAX_COUNT);
-      groups = backlog.deadLetterGroups(MAX_COUNT);
-      length = known;
+    if (freshUntil.isBefore(now)) {
+      length = null;
       readAt = now;
+      long began = System.nanoTime();
+      try {
+        length = backlog.read(now, MAX_COUNT);
+        groups = backlog.deadLetterGroups(MAX_COUNT);
+      } catch (StoreException e) {
+        if (e.isTooMuch()) {
+          freshUntil = now.plus(MAX_AGE); // the other gauges must not wait for it again
+        }
+        throw e;
+      }
       long age = (System.nanoTime() - began) * AGE_FACTOR;
       freshUntil = now.plusNanos(Math.clamp(age, MIN_AGE.toNanos(), MAX_AGE.toNanos()));
     }
-    return known;
+    return length;
   }
 }

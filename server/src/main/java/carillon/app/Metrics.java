@@ -39,6 +39,10 @@ final class Metrics implements Consumer<EngineEvent> {
   private final PrometheusMeterRegistry registry =
       new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
   private final Counter claimed = counter("claimer.claimed", "tasks claimed by this node");
+  private final Counter immediateStarts =
+      counter(
+          "claimer.immediate.starts",
+          "tasks that this node claimed in the transaction that created them");
   private final Counter fenced =
       counter("completer.fenced", "outcomes dropped because the lease was lost");
   private final LongAdder ended = new LongAdder();
@@ -199,6 +203,7 @@ final class Metrics implements Consumer<EngineEvent> {
         claimed.increment(tasks.size());
         tasks.forEach(this::late);
       }
+      case EngineEvent.StartedImmediately(int tasks) -> immediateStarts.increment(tasks);
       case EngineEvent.Delivered(var result, var took) -> delivered(name(result), took);
       case EngineEvent.Ended(int written, int lost) -> {
         ended.add(written);

@@ -124,6 +124,7 @@ final class Wiring {
     PeerHints hints =
         PeerHints.start(pools, memory, membership.heartbeat()::view, metrics, lifecycle);
     Optional<Engine> engine = startEngine(engineStore, membership);
+    engine.ifPresent(apiStore.tasks()::claimImmediately);
     lifecycle.onStop("announce-resignation", hints::announceMembers);
     membership.contend();
     Upkeep upkeep = startUpkeep(engineDb, memory, membership);

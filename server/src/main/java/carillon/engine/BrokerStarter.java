@@ -74,10 +74,10 @@ final class BrokerStarter implements TaskStarter {
   }
 
   @Override
-  public Claimant claimant(UUID claim, String node, boolean forConsumer) {
-    return forConsumer
-        ? Claimant.reporter(claim, publisher.name().text())
-        : Claimant.node(claim, node, Integer.MAX_VALUE);
+  public Claimant claimant(UUID claim, String node, @Nullable Duration consumerLease) {
+    return consumerLease == null
+        ? Claimant.node(claim, node, Integer.MAX_VALUE)
+        : Claimant.reporter(claim, publisher.name().text(), consumerLease);
   }
 
   @Override
@@ -106,7 +106,7 @@ final class BrokerStarter implements TaskStarter {
         && isReported(task) == (to.complete() == Target.Complete.ON_REPORT);
   }
 
-  /** A task claimed for a consumer has its own lease. */
+  /** A claim for a consumer has a lease of its own. */
   private static boolean isReported(ClaimedTask task) {
     return task.leaseUntil() != null;
   }

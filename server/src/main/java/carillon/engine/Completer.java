@@ -115,7 +115,7 @@ final class Completer {
   private void save(List<Attempted> attempts) {
     Map<UUID, Integer> perClaim = countPerClaim(attempts);
     var written =
-        outcomes.finishAttempts(attempts, openClaims.closedBy(perClaim), node.get().node());
+        outcomes.finishAttempts(attempts, () -> openClaims.closedBy(perClaim), node.get().node());
     int saved = written.states().size();
     // The rest had lost their lease. That is normal after a long pause: counted, not thrown.
     hooks.events().accept(new EngineEvent.Ended(saved, attempts.size() - saved));

@@ -14,6 +14,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
@@ -69,6 +70,8 @@ final class Dispatcher {
   private void begin(ClaimedTask task, String node) {
     try {
       attempts.execute(() -> attempt(task, node));
+    } catch (RejectedExecutionException e) { // the node stops
+      release(task);
     } catch (RuntimeException | Error e) {
       log.error("attempt could not be started task={}", task.id(), e);
       decideAndSave(

@@ -9,11 +9,15 @@ import carillon.model.cluster.NodeLease;
 import carillon.model.cluster.Shards;
 import carillon.model.target.BrokerName;
 import carillon.model.task.Attempted;
+import carillon.model.task.Lane;
 import carillon.store.EngineStore;
 import carillon.store.catalog.Catalog;
+import carillon.store.queue.WorkQueue;
+import carillon.store.tasks.TaskInserts;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -24,7 +28,7 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** The loops that run tasks on one node, started and stopped together. */
-public final class Engine {
+public final class Engine implements TaskInserts.ImmediateClaims {
 
   /**
    * Discarded tasks have claimers of their own, each with a part of the lanes: there the claim
@@ -64,11 +68,13 @@ public final class Engine {
   private final Seats sent;
   private final List<Seats> discarded = new ArrayList<>();
   private final List<BrokerOutlet> outlets = new ArrayList<>();
+  private final List<Claimer> claimers = new ArrayList<>();
   private final List<Loop> claiming = new ArrayList<>();
   private final Loop sweeping;
   private final Loop completing;
   private final Loop startingSuspects;
   private final Loop findingLost;
+  private volatile boolean isStopping;
 
   /**
    * This node in the cluster.
@@ -121,7 +127,7 @@ public final class Engine {
 
     @Override
     public int inFlight() {
-      return seats.taken();
+      return seats.running() + seats.waitingToBeSaved();
     }
 
     @Override
@@ -193,6 +199,7 @@ public final class Engine {
     transports.publishers().forEach(this::addOutlet);
     signals.workDue().add(this::wakeClaimers);
     signals.clusterChanged().add(this::onClusterChanged);
+    signals.databaseReplaced().add(openClaims::keepAll);
   }
 
   private void saved(List<Attempted> attempts) {
@@ -233,7 +240,7 @@ public final class Engine {
   }
 
   private static Seats batchSeats(Signal freed) {
-    return new Seats(BATCHES * Claimer.MAX_BATCH, 0, Claimer.MAX_BATCH, freed);
+    return new Seats(BATCHES * WorkQueue.MAX_TASKS, 0, WorkQueue.MAX_TASKS, freed);
   }
 
   /** Alternates over this node's shards, not over lane ids: its shards may all be even. */
@@ -265,7 +272,24 @@ public final class Engine {
     var claimer = new Claimer(store, node, workload, openClaims, hooks);
     Loop loop = Loop.of(name, claimer::claimOnce, this::failed);
     wakeUp.add(loop::wake);
+    claimers.add(claimer);
     claiming.add(loop);
+  }
+
+  /** Takes seats for new tasks that may be claimed in the transaction that creates them. */
+  @Override
+  public List<TaskInserts.ImmediateClaim> reserve(Map<Lane, Integer> tasks) {
+    List<TaskInserts.ImmediateClaim> claims = new ArrayList<>();
+    if (!isStopping) {
+      Map<Lane, Integer> left = new HashMap<>(tasks);
+      for (Claimer claimer : claimers) {
+        for (TaskInserts.ImmediateClaim claim : claimer.reserve(left)) {
+          claims.add(claim);
+          left.keySet().removeAll(claim.lanes());
+        }
+      }
+    }
+    return claims;
   }
 
   /** Each loop ignores progress reported on another thread. */
@@ -303,7 +327,7 @@ public final class Engine {
 
   /** Deliveries that were claimed here and have not ended yet. */
   public int inFlight() {
-    return sent.running() + outlets.stream().mapToInt(outlet -> outlet.seats().taken()).sum();
+    return sent.running() + outlets.stream().mapToInt(BrokerOutlet::inFlight).sum();
   }
 
   /** Deliveries that have ended and whose outcome is not saved yet. */
@@ -354,6 +378,7 @@ public final class Engine {
 
   /** Starts no more tasks, and releases the suspects that wait here. */
   public void stopClaiming() {
+    isStopping = true;
     sweeping.stop();
     claiming.forEach(Loop::stop);
     suspects.close();

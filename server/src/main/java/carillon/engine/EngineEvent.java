@@ -13,6 +13,11 @@ public sealed interface EngineEvent {
 
   record Claimed(List<ClaimedTask> tasks) implements EngineEvent {}
 
+  /**
+   * Tasks that were claimed in the transaction that created them; {@link Claimed} includes them.
+   */
+  record StartedImmediately(int tasks) implements EngineEvent {}
+
   record Delivered(DeliveryResult result, Duration took) implements EngineEvent {}
 
   /** Outcomes were written, or dropped because the lease had been lost ({@code fenced}). */

@@ -2,15 +2,22 @@ package carillon.engine;
 
 import carillon.model.task.ClaimedTask;
 import carillon.store.queue.WorkQueue.Claimant;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
+import org.jspecify.annotations.Nullable;
 
 /** Delivers claimed tasks over HTTP. Suspects wait for their group, the others start at once. */
 record HttpStarter(Dispatcher dispatcher, Suspects suspects) implements TaskStarter {
 
   @Override
-  public Claimant claimant(UUID claim, String node, boolean forConsumer) {
+  public boolean startsImmediately() {
+    return true;
+  }
+
+  @Override
+  public Claimant claimant(UUID claim, String node, @Nullable Duration consumerLease) {
     return Claimant.node(claim, node, suspects.room());
   }
 

@@ -68,23 +68,26 @@ final class LostClaims {
       return Pass.skipped(INTERVAL);
     }
     passedOver = 0;
+    long began = System.nanoTime();
     List<HeldClaims.Lost> held = claims.ofNode(lease.node());
+    // While a snapshot is held, it reads each claim that the node has ended since.
+    Duration rest = Sweeper.restAfter(Duration.ofNanos(System.nanoTime() - began));
     isSomethingHeld = !held.isEmpty();
     int found = 0;
     for (HeldClaims.Lost claim : held) {
       if (!isKnown.test(claim.claim())) {
-        found += giveBack(claim);
+        found += reclaim(claim);
       }
     }
     if (found > 0) {
       log.info("reclaimed lost claims tasks={}", found);
       events.accept(new EngineEvent.Reaped(found, 0));
     }
-    return Pass.done(INTERVAL);
+    return Pass.done(rest);
   }
 
-  /** A claim that cannot be released must not block the others. */
-  private int giveBack(HeldClaims.Lost claim) {
+  /** A failure of one claim must not block the others. */
+  private int reclaim(HeldClaims.Lost claim) {
     try {
       return claims.reap(claim, decision::of).states().size();
     } catch (RuntimeException e) {

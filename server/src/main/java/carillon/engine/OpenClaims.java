@@ -34,8 +34,8 @@ final class OpenClaims {
    *
    * @param tasks how many have neither been saved nor dropped
    * @param untried how many of its tasks have not been tried; shared by all versions of this record
-   * @param mustStay a task of it left this node without being saved. It is still RUNNING, so the
-   *     row of the claim must stay for its new holder or for the reaper
+   * @param mustStay a task of it left this node without being saved, or its end may be lost. It is
+   *     still RUNNING, so the row of the claim must stay for its new holder or for the reaper
    */
   record Claim(int tasks, AtomicInteger untried, Seats seats, boolean mustStay) {
 
@@ -43,7 +43,7 @@ final class OpenClaims {
       return new Claim(tasks - ended, untried, seats, mustStay || dropped);
     }
 
-    /** One task has been tried. After {@link #abandon} its seat has been given back already. */
+    /** One task has been tried. After {@link #abandon} its seat has been freed already. */
     void tried() {
       if (untried.getAndUpdate(left -> Math.max(0, left - 1)) > 0) {
         seats.tried();
@@ -58,8 +58,9 @@ final class OpenClaims {
     }
   }
 
-  /** The claim took this many tasks, which have taken their seats. */
+  /** The claim took this many tasks, for which seats were taken. */
   void opened(UUID claim, int tasks, Seats seats) {
+    seats.claimed(tasks);
     synchronized (open) {
       open.put(claim, new Claim(tasks, new AtomicInteger(tasks), seats, false));
     }
@@ -91,8 +92,8 @@ final class OpenClaims {
   }
 
   /**
-   * Forgets a claim whose tasks could not be started, and gives back its seats. Tasks that did
-   * start end as usual, but hold no seat.
+   * Forgets a claim whose tasks could not be started, and frees its seats. Tasks that did start end
+   * as usual, but hold no seat.
    */
   void abandon(UUID claim) {
     Claim left;
@@ -100,7 +101,17 @@ final class OpenClaims {
       left = open.remove(claim);
     }
     if (left != null) {
-      left.seats().leave(left.untried().getAndSet(0), left.tasks());
+      left.seats().abandon(left.untried().getAndSet(0), left.tasks());
+    }
+  }
+
+  /**
+   * A standby was promoted, which may lack ends that were saved before. The rows of all open claims
+   * stay, so that {@link LostClaims} finds the tasks.
+   */
+  void keepAll() {
+    synchronized (open) {
+      open.replaceAll((_, claim) -> claim.without(0, true));
     }
   }
 
@@ -137,7 +148,7 @@ final class OpenClaims {
           claim, (_, left) -> left.tasks() == tasks ? null : left.without(tasks, dropped));
     }
     if (before != null) {
-      before.seats().giveBack(tasks);
+      before.seats().saved(tasks);
     }
   }
 }

@@ -5,14 +5,15 @@ import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Capacity for tasks in flight on this node. A task holds a seat from its claim until it has been
- * tried. Its outcome then waits to be saved: up to {@code saveBacklog} outcomes wait without a
- * seat, the others hold theirs until they are saved.
+ * Capacity for tasks in flight on this node. Seats are taken before a claim, and those that it does
+ * not need are returned. A task holds a seat from its claim until it has been tried. Its outcome
+ * then waits to be saved: up to {@code saveBacklog} outcomes wait without a seat, the others hold
+ * theirs until they are saved.
  *
  * <pre>
- *   claimed ──► tried ──► saved
- *   |- running -|
- *   |------- unsaved -----|
+ *   taken ──► claimed ──► tried ──► saved
+ *   |-reserved-|- running -|
+ *              |------- unsaved -----|
  * </pre>
  */
 final class Seats {
@@ -22,7 +23,8 @@ final class Seats {
   private final int minBatch;
   private final Signal freed;
 
-  // Guarded by this: what is free depends on both.
+  // Guarded by this: what is free depends on all of them.
+  private int reserved; // taken for claims that have no response yet
   private int unsaved; // claimed and not saved yet
   private int running; // claimed and not tried yet
 
@@ -51,7 +53,7 @@ final class Seats {
   }
 
   synchronized int free() {
-    return Math.min(all - running, all + saveBacklog - unsaved);
+    return Math.min(all - running, all + saveBacklog - unsaved) - reserved;
   }
 
   /** How many tasks have not been tried yet. */
@@ -69,42 +71,71 @@ final class Seats {
     return free() >= minBatch;
   }
 
-  /** Only the claimer's thread takes seats, so it gets what it saw free. */
-  synchronized void take(int seats) {
-    if (free() < seats) {
-      throw new IllegalStateException("more was claimed than there were seats");
-    }
-    unsaved += seats;
-    running += seats;
+  /** Takes as many seats as are free, at most this many, and returns how many. */
+  synchronized int takeUpTo(int seats) {
+    int taken = Math.max(0, Math.min(seats, free()));
+    reserved += taken;
+    return taken;
+  }
+
+  /** Takes all of these seats or none. */
+  synchronized boolean tryTake(int seats) {
+    return free() >= seats && takeUpTo(seats) == seats;
+  }
+
+  /** This many tasks were claimed for the seats taken. */
+  synchronized void claimed(int tasks) {
+    reserved -= tasks;
+    running += tasks;
+    unsaved += tasks;
   }
 
   /**
-   * Frees the seats of a claim that failed. Raises no signal: the claimer pauses after a failure,
-   * and a wake-up would make it retry at once, for as long as the failure lasts.
+   * Frees seats that the claimer took and did not need. Raises no signal: the claimer pauses after
+   * a failure, and a wake-up would make it retry at once, for as long as the failure lasts.
+   */
+  void returnUnused(int seats) {
+    var _ = release(seats, 0, 0);
+  }
+
+  /** Frees seats that no task took, and wakes the claimer if it waits for them. */
+  void returnUnusedAndWake(int seats) {
+    raiseIf(release(seats, 0, 0));
+  }
+
+  /**
+   * Frees the seats of a claim that could not be started. Raises no signal, like {@link
+   * #returnUnused}.
    *
    * @param untried how many of its tasks were not tried yet
    */
-  void leave(int untried, int unsaved) {
-    var _ = free(untried, unsaved);
+  void abandon(int untried, int unsaved) {
+    var _ = release(0, untried, unsaved);
   }
 
   /** One task has been tried, and its outcome is to be saved. */
   void tried() {
-    raiseIf(free(1, 0));
+    raiseIf(release(0, 1, 0));
   }
 
   /** The outcomes of this many tasks are saved, or no longer this node's to save. */
-  void giveBack(int seats) {
-    raiseIf(free(0, seats));
+  void saved(int tasks) {
+    raiseIf(release(0, 0, tasks));
+  }
+
+  /** Wakes the claimer, which may wait for a seat. */
+  void wake() {
+    freed.raise();
   }
 
   /** Returns whether to wake a waiting claimer. */
-  private synchronized boolean free(int tried, int saved) {
+  private synchronized boolean release(int unused, int tried, int saved) {
     int before = free();
+    reserved -= unused;
     running -= tried;
     unsaved -= saved;
     int after = free();
-    if (unsaved == 0) {
+    if (isEmpty()) {
       notifyAll();
     }
     return (before == 0 && after > 0) || (before < minBatch && after >= minBatch);
@@ -116,12 +147,16 @@ final class Seats {
     }
   }
 
+  private boolean isEmpty() {
+    return unsaved == 0 && reserved == 0;
+  }
+
   /** Waits until every outcome is saved; false if that took too long. */
   synchronized boolean awaitEmpty(Duration atMost) throws InterruptedException {
     long end = System.nanoTime() + atMost.toNanos();
-    for (long left = atMost.toNanos(); unsaved > 0 && left > 0; left = end - System.nanoTime()) {
+    for (long left = atMost.toNanos(); !isEmpty() && left > 0; left = end - System.nanoTime()) {
       TimeUnit.NANOSECONDS.timedWait(this, left);
     }
-    return unsaved == 0;
+    return isEmpty();
   }
 }

@@ -20,6 +20,14 @@ interface TaskStarter {
     return true;
   }
 
+  /**
+   * Whether tasks may be started by the thread that creates them. Otherwise only the claimer does,
+   * so that it can count what its limits still allow.
+   */
+  default boolean startsImmediately() {
+    return false;
+  }
+
   /** A fresh limit for one pass: lanes that share a broker's queue also share its room. */
   default LaneLimit limitForPass() {
     return LaneLimit.NONE;
@@ -41,9 +49,9 @@ interface TaskStarter {
   /**
    * In whose name to claim, and what to read of each task.
    *
-   * @param forConsumer whether a broker's consumer will hold the tasks
+   * @param consumerLease how long a broker's consumer will hold the tasks; null if this node will
    */
-  Claimant claimant(UUID claim, String node, boolean forConsumer);
+  Claimant claimant(UUID claim, String node, @Nullable Duration consumerLease);
 
   /**
    * Starts every task. Each one ends at the completer, or is handed over to a consumer. If this

@@ -14,7 +14,7 @@ package carillon.model;
  *   shardsMoved       shard planner, on this node         heartbeat; announcer (hints the peers)
  *   shardsHinted      listener (moved by another node)    heartbeat
  *   membersChanged    listener, shutdown                  heartbeat, shard planner
- *   databaseReplaced  timeline (a standby was promoted)   memory forgets, then catalog refresh
+ *   databaseReplaced  timeline (a standby was promoted)   memory forgets, open claims stay, then catalog refresh
  * </pre>
  *
  * A change and the hint of it are two signals: a node that announced received hints again would

@@ -65,7 +65,7 @@ public record Memory(
         catalog,
         partitions,
         agenda,
-        new QueueSweep(sweepDb, partitions, agenda),
+        new QueueSweep(sweepDb, catalog, partitions, agenda),
         new Counters());
   }
 }

@@ -12,8 +12,10 @@
  * belongs to the engine. May use {@code model} and JDBC; decides nothing: the model decides what an
  * attempt means.
  *
- * <p>The one invariant: a RUNNING task is written only by a statement that names its current lease,
- * and the row lock under which the guard is checked is the one under which it is written.
+ * <p>Two invariants. A task that its row calls PENDING is either in {@code queue}, where it waits,
+ * or listed by a claim, under which it runs. The row of a running task is written only by a
+ * statement that names its current lease, except for the mark of a cancel, and the row lock under
+ * which the guard is checked is the one under which it is written.
  */
 @NullMarked
 package carillon.store;

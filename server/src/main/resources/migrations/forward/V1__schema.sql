@@ -222,23 +222,25 @@ $$;
 
 CREATE TYPE carillon.task_state AS ENUM ('PENDING', 'RUNNING', 'COMPLETED', 'DEAD', 'CANCELLED', 'EXPIRED');
 
--- One row per task, for its whole life. The partition is the day in which it was due when created; the id names it.
+-- One row per task, for its whole life. The partition is the day in which it was due when created; the id names it. A
+-- claim does not touch the row: while the task runs, it is PENDING as before, and it is written when the attempt ends.
+-- The view every_task shows tasks as they are now.
 CREATE TABLE carillon.task (
     tenant           int NOT NULL,
     id               uuid NOT NULL,
     partition        date NOT NULL,
     lane             int NOT NULL,
     state            carillon.task_state NOT NULL DEFAULT 'PENDING',
-    ready_at         timestamptz, -- the queue: the task may be claimed from this time on; NULL unless PENDING
+    ready_at         timestamptz, -- as in its row of queue; NULL once it has ended
     due_at           timestamptz NOT NULL,
     created_at       timestamptz NOT NULL,
     version          int NOT NULL DEFAULT 1,
-    attempt          int NOT NULL DEFAULT 0, -- attempts that count against maxAttempts; a released one does not
-    fence            int NOT NULL DEFAULT 0, -- the number of the lease: never goes down
-    claim            uuid,
-    leased_by        text, -- stays after the end, to show the holder of the last attempt
-    lease_until      timestamptz, -- NULL while the lease of the node in claim.node covers it
-    started_at       timestamptz,
+    attempt          int NOT NULL DEFAULT 0, -- ended attempts that count against maxAttempts; a released one does not
+    -- Of the last attempt that ended; never goes down. The running or next lease has fence + 1.
+    fence            int NOT NULL DEFAULT 0,
+    leased_by        text, -- the holder of the last attempt that ended
+    lease_until      timestamptz, -- of the running attempt, once renewed; until then claim.lease_until
+    started_at       timestamptz, -- of the last attempt that ended
     finished_at      timestamptz,
     expires_at       timestamptz,
     cancel_requested boolean NOT NULL DEFAULT false,
@@ -260,16 +262,31 @@ CREATE TABLE carillon.task (
     on_dead          jsonb,
     fire_at          timestamptz, -- the nominal time, if a schedule created it
     PRIMARY KEY (tenant, id, partition),
-    CONSTRAINT waits_exactly_while_pending CHECK ((state = 'PENDING') = (ready_at IS NOT NULL)),
-    CONSTRAINT claimed_exactly_while_running CHECK ((state = 'RUNNING') = (claim IS NOT NULL))
+    CONSTRAINT ready_exactly_while_pending CHECK ((state = 'PENDING') = (ready_at IS NOT NULL) AND state <> 'RUNNING')
 ) PARTITION BY RANGE (partition);
 
--- Only waiting tasks are in it, so finished tasks do not slow a claim down. State is in no index and in no predicate:
--- finishing a task is a HOT update.
-CREATE INDEX task_queue ON carillon.task (lane, ready_at) WHERE ready_at IS NOT NULL;
+-- Nothing that an attempt changes is in an index or in a predicate: the end of a task is a HOT update.
 CREATE INDEX task_key ON carillon.task (tenant, key) WHERE key IS NOT NULL;
-CREATE INDEX task_expiry ON carillon.task (expires_at)
-    WHERE expires_at IS NOT NULL AND ready_at IS NOT NULL AND attempt = 0; -- only unstarted tasks expire
+
+-- One row per waiting task, with what a claim decides by. A claim deletes it; a retry inserts it again. So each PENDING
+-- task is either here or listed by a claim: see misplaced_task. A change of a waiting task locks its row in task first,
+-- then its row here.
+CREATE TABLE carillon.queue (
+    ready_at        timestamptz NOT NULL, -- may be claimed from this time on
+    expires_at      timestamptz, -- NULL if the task was started before: it can no longer expire
+    id              uuid NOT NULL,
+    lane            int NOT NULL,
+    partition       date NOT NULL,
+    attempt         int NOT NULL DEFAULT 0, -- this and the next as in task
+    fence           int NOT NULL DEFAULT 0,
+    payload_bytes   int NOT NULL DEFAULT 0,
+    crashes         smallint,
+    concurrency_key text
+) PARTITION BY RANGE (partition);
+
+-- With the id, so that the row of one task is found at once in a burst that is due at one instant.
+CREATE INDEX queue_ready ON carillon.queue (lane, ready_at, id);
+CREATE INDEX queue_expiry ON carillon.queue (expires_at) WHERE expires_at IS NOT NULL;
 
 -- One row per attempt that was followed by another one. The last attempt is on the row of its task.
 CREATE TABLE carillon.attempt (
@@ -292,7 +309,7 @@ CREATE TABLE carillon.attempt (
 -- With the fence, which rises with time: a page of a long history is one index range scan.
 CREATE INDEX attempt_task ON carillon.attempt (tenant, task, fence);
 
--- One row per change of state, except those that the row of the task records: see every_transition.
+-- One row per change of state, except those that the rows of task and claim record: see every_transition.
 CREATE TABLE carillon.transition (
     tenant     int NOT NULL,
     task       uuid NOT NULL,
@@ -307,27 +324,6 @@ CREATE TABLE carillon.transition (
 
 CREATE INDEX transition_task ON carillon.transition (tenant, task, fence, at);
 
--- Every change of state. The claim of a RUNNING or COMPLETED task and its completion by the holder are only on the row
--- of the task: see docs/decisions/0016.
-CREATE VIEW carillon.every_transition AS
-SELECT tenant, task, partition, at, from_state, to_state, fence, who, reason
-FROM carillon.transition
-UNION ALL
-SELECT t.tenant, t.id, t.partition, t.started_at, 'PENDING', 'RUNNING', t.fence, t.leased_by, NULL
-FROM carillon.task t
-WHERE t.state IN ('RUNNING', 'COMPLETED')
-UNION ALL
-SELECT t.tenant, t.id, t.partition, t.finished_at, 'RUNNING', 'COMPLETED', t.fence, t.leased_by, NULL
-FROM carillon.task t
-WHERE t.state = 'COMPLETED'
-  AND NOT EXISTS ( -- if someone other than the holder completed it, transition has a row with the name
-      SELECT FROM carillon.transition w
-      WHERE w.tenant = t.tenant
-        AND w.task = t.id
-        AND w.partition = t.partition
-        AND w.fence = t.fence
-        AND w.to_state = 'COMPLETED');
-
 -- One row per day that has partitions. Days far ahead share those of the first day: see docs/decisions/0034.
 CREATE TABLE carillon.partition (
     day      date PRIMARY KEY,
@@ -336,15 +332,14 @@ CREATE TABLE carillon.partition (
     restored boolean NOT NULL DEFAULT false -- created for tasks of an archive: the number of these days is limited
 );
 
--- One row: the storage settings of new partitions of task. Change them with an UPDATE; existing partitions keep theirs.
--- The limits are those of PostgreSQL, so that a wrong value fails here and not on the next day.
+-- One row: the storage settings of new partitions, vacuum_* of task and queue, the others of task only. Change them
+-- with an UPDATE; existing partitions keep theirs. The limits are those of PostgreSQL, so that a wrong value fails here
+-- and not on the next day.
 CREATE TABLE carillon.partition_settings (
     only_row             boolean PRIMARY KEY DEFAULT true CHECK (only_row),
-    -- A page has room for the three versions of a row with a small payload: inserted, claimed, finished. While an old
-    -- snapshot is open, the space of a version is not reused, and a version on another page needs new index entries.
-    table_fillfactor     int NOT NULL DEFAULT 33 CHECK (table_fillfactor BETWEEN 10 AND 100),
-    -- Of the primary key: the claim of a task may add a second entry next to the first.
-    key_fillfactor       int NOT NULL DEFAULT 50 CHECK (key_fillfactor BETWEEN 10 AND 100),
+    -- A page has room for the two versions of a row with a small payload: created and finished. While an old snapshot
+    -- is open, the space of a version is not reused, and a version on another page needs new index entries.
+    table_fillfactor     int NOT NULL DEFAULT 50 CHECK (table_fillfactor BETWEEN 10 AND 100),
     -- Autovacuum starts after a number of changes rather than a share of the table.
     vacuum_threshold     int NOT NULL DEFAULT 20000 CHECK (vacuum_threshold >= 0),
     vacuum_scale_factor  real NOT NULL DEFAULT 0.02 CHECK (vacuum_scale_factor BETWEEN 0 AND 100),
@@ -364,7 +359,7 @@ BEGIN
     IF EXISTS (SELECT FROM carillon.partition WHERE day = new_day) THEN
         RETURN;
     END IF;
-    FOREACH parent IN ARRAY ARRAY['task', 'attempt', 'transition'] LOOP
+    FOREACH parent IN ARRAY ARRAY['task', 'queue', 'attempt', 'transition'] LOOP
         -- Created separately and then attached: CREATE ... PARTITION OF would lock the parent against every reader.
         EXECUTE format('CREATE TABLE carillon.%I (LIKE carillon.%I INCLUDING ALL)', parent || '_' || suffix, parent);
         EXECUTE format('ALTER TABLE carillon.%I ATTACH PARTITION carillon.%I FOR VALUES FROM (%L) TO (%L)',
@@ -375,8 +370,11 @@ BEGIN
                    ' autovacuum_vacuum_threshold = %s, autovacuum_analyze_scale_factor = %s)',
                    'task_' || suffix, settings.table_fillfactor, settings.vacuum_scale_factor,
                    settings.vacuum_threshold, settings.analyze_scale_factor);
-    EXECUTE format('ALTER INDEX carillon.%I SET (fillfactor = %s)', 'task_' || suffix || '_pkey',
-                   settings.key_fillfactor);
+    -- Rows come and go with every task. To return empty pages to the system, vacuum would lock out every claim.
+    EXECUTE format('ALTER TABLE carillon.%I SET (vacuum_truncate = off, autovacuum_vacuum_scale_factor = %s,'
+                   ' autovacuum_vacuum_threshold = %s)',
+                   'queue_' || suffix, settings.vacuum_scale_factor, settings.vacuum_threshold);
+    PERFORM carillon.create_views('_' || suffix);
     INSERT INTO carillon.partition (day, opens_at) VALUES (new_day, new_day::timestamp AT TIME ZONE 'UTC');
 END
 $$;
@@ -486,26 +484,39 @@ CREATE TABLE carillon.lane (
 CREATE TRIGGER catalog_changed AFTER INSERT OR UPDATE OR DELETE ON carillon.lane
     FOR EACH STATEMENT EXECUTE FUNCTION carillon.catalog_changed();
 
--- One row per claim, with the tasks that it took, so that the tasks of a lost holder are found without an index on
--- RUNNING.
+-- One row per claim, with the tasks that it took: the only record that they run. Tasks that have ended meanwhile have at
+-- least the fence that is listed here.
 CREATE TABLE carillon.claim (
     id          uuid PRIMARY KEY,
-    -- The foreign key keeps the row of a node as long as it has claims: a claim always has a holder to be reaped.
-    node        text REFERENCES carillon.node (id),
-    lease_until timestamptz, -- of a worker's claim: the reaper checks it then
+    -- No foreign key: every claim would lock its node's row, and concurrent ones would use up MultiXact ids. The reaper
+    -- also finds claims of nodes without a row.
+    node        text,
+    leased_by   text NOT NULL, -- the node, worker or broker, as it is shown
+    started_at  timestamptz NOT NULL DEFAULT clock_timestamp(),
+    lease_until timestamptz, -- of a worker's claim: for each task whose row has no later one
+    check_at    timestamptz, -- of a worker's claim: when the reaper checks it next
     partition   date NOT NULL,
     tenants     int[] NOT NULL,
     tasks       uuid[] NOT NULL,
-    CONSTRAINT held_by_node_or_until CHECK ((node IS NULL) <> (lease_until IS NULL))
+    fences      int[] NOT NULL,
+    CONSTRAINT held_by_node_or_until CHECK ((node IS NULL) <> (lease_until IS NULL)),
+    CONSTRAINT checked_if_leased CHECK ((lease_until IS NULL) = (check_at IS NULL)),
+    -- The reaper would not see a task without a fence.
+    CONSTRAINT complete_lists CHECK (cardinality(tenants) = cardinality(tasks)
+                                     AND cardinality(tasks) = cardinality(fences))
 );
 
 -- Ids of a batch hardly compress, and trying costs every claim. CREATE TABLE takes STORAGE only from PostgreSQL 16 on.
 ALTER TABLE carillon.claim
     ALTER COLUMN tenants SET STORAGE EXTERNAL,
-    ALTER COLUMN tasks SET STORAGE EXTERNAL;
+    ALTER COLUMN tasks SET STORAGE EXTERNAL,
+    ALTER COLUMN fences SET STORAGE EXTERNAL;
+
+-- Rows come and go with every claim. To return empty pages to the system, vacuum would lock out claims and ends.
+ALTER TABLE carillon.claim SET (vacuum_truncate = off, toast.vacuum_truncate = off);
 
 CREATE INDEX claim_node ON carillon.claim (node) WHERE node IS NOT NULL;
-CREATE INDEX claim_lease ON carillon.claim (lease_until) WHERE lease_until IS NOT NULL;
+CREATE INDEX claim_check ON carillon.claim (check_at) WHERE check_at IS NOT NULL;
 
 -- One row per concurrency key in use: inserted by the claim, removed when the claim ends.
 CREATE TABLE carillon.running_key (
@@ -514,7 +525,125 @@ CREATE TABLE carillon.running_key (
     key    text NOT NULL,
     task   uuid NOT NULL,
     PRIMARY KEY (tenant, type, key)
-);
+) WITH (vacuum_truncate = off); -- as for claim
+
+--------------------------------------------------------------------------------------------------------------------
+-- Views: tasks and their history as the API shows them.
+--------------------------------------------------------------------------------------------------------------------
+
+-- Creates the views every_task and every_transition: over all partitions with the suffix '', over one with its suffix.
+-- Statements about one task read those of its partition: through the parents they would lock every partition.
+--
+-- every_task has each task as it is now: RUNNING if a claim holds it, with the holder of that claim, and without what
+-- the row says of an earlier attempt. A task with a row in queue is not looked for among the claims.
+--
+-- every_transition has each change of state. The claim of a RUNNING or COMPLETED task and its completion by the holder
+-- are not in transition: see docs/decisions/0016.
+CREATE FUNCTION carillon.create_views(suffix text) RETURNS void LANGUAGE plpgsql AS $function$
+BEGIN
+    EXECUTE replace($view$
+        CREATE VIEW carillon.every_task{suffix} AS
+        SELECT t.tenant, t.id, t.partition, t.lane,
+               CASE WHEN c.id IS NULL THEN t.state ELSE 'RUNNING' END AS state,
+               CASE WHEN c.id IS NULL THEN t.ready_at END AS ready_at,
+               t.due_at, t.created_at,
+               CASE WHEN c.id IS NULL THEN t.version ELSE t.version + 1 END AS version,
+               CASE WHEN c.id IS NULL THEN t.attempt ELSE t.attempt + 1 END AS attempt,
+               CASE WHEN c.id IS NULL THEN t.fence ELSE t.fence + 1 END AS fence,
+               c.id AS claim,
+               CASE WHEN c.id IS NULL THEN t.leased_by ELSE c.leased_by END AS leased_by,
+               CASE WHEN c.id IS NOT NULL THEN coalesce(t.lease_until, c.lease_until) END AS lease_until,
+               CASE WHEN c.id IS NULL THEN t.started_at ELSE c.started_at END AS started_at,
+               t.finished_at, t.expires_at, t.cancel_requested,
+               CASE WHEN c.id IS NULL THEN t.status END AS status,
+               CASE WHEN c.id IS NULL THEN t.failure END AS failure,
+               t.key, t.concurrency_key, t.schedule, t.payload, t.target, t.retry, t.metadata,
+               CASE WHEN c.id IS NULL THEN t.output END AS output,
+               CASE WHEN c.id IS NULL THEN t.error END AS error,
+               t.progress, t.crashes,
+               CASE WHEN c.id IS NULL THEN t.request END AS request,
+               t.on_complete, t.on_dead, t.fire_at
+        FROM carillon.task{suffix} t
+        LEFT JOIN LATERAL (
+            SELECT c.id, c.leased_by, c.started_at, c.lease_until
+            FROM carillon.claim c
+            WHERE t.state = 'PENDING'
+              AND NOT EXISTS (
+                  SELECT
+                  FROM carillon.queue{suffix} q
+                  WHERE q.partition = t.partition
+                    AND q.lane = t.lane
+                    AND q.ready_at = t.ready_at
+                    AND q.id = t.id)
+              AND c.partition = t.partition
+              AND CASE -- in this order: few claims list the task, and unnesting a claim costs much more
+                  WHEN t.id = ANY (c.tasks) THEN EXISTS ( -- not for another tenant, and not for an earlier attempt
+                      SELECT
+                      FROM unnest(c.tenants, c.tasks, c.fences) AS h (tenant, id, fence)
+                      WHERE h.tenant = t.tenant
+                        AND h.id = t.id
+                        AND h.fence = t.fence + 1)
+                  END
+            LIMIT 1
+        ) c ON true
+    $view$, '{suffix}', suffix);
+    EXECUTE replace($view$
+        CREATE VIEW carillon.every_transition{suffix} AS
+        SELECT tenant, task, partition, at, from_state, to_state, fence, who, reason
+        FROM carillon.transition{suffix}
+        UNION ALL
+        SELECT t.tenant, t.id, t.partition, t.started_at, 'PENDING', 'RUNNING', t.fence, t.leased_by, NULL
+        FROM carillon.every_task{suffix} t
+        WHERE t.state IN ('RUNNING', 'COMPLETED')
+        UNION ALL
+        SELECT t.tenant, t.id, t.partition, t.finished_at, 'RUNNING', 'COMPLETED', t.fence, t.leased_by, NULL
+        FROM carillon.task{suffix} t
+        WHERE t.state = 'COMPLETED'
+          AND NOT EXISTS ( -- if someone other than the holder completed it, transition has a row with the name
+              SELECT FROM carillon.transition{suffix} w
+              WHERE w.tenant = t.tenant
+                AND w.task = t.id
+                AND w.partition = t.partition
+                AND w.fence = t.fence
+                AND w.to_state = 'COMPLETED')
+    $view$, '{suffix}', suffix);
+END
+$function$;
+
+SELECT carillon.create_views('');
+
+-- Must be empty: PENDING tasks that are not in exactly one of queue and the claims, ended tasks that are in one of
+-- them, rows of queue that differ from their task, and rows of queue without a task. No constraint can enforce this.
+-- Reads all tasks.
+CREATE VIEW carillon.misplaced_task AS
+WITH queued AS (
+    SELECT l.tenant, q.id, q.partition, count(*) AS queue_rows, (array_agg(q))[1] AS row
+    FROM carillon.queue q
+    LEFT JOIN carillon.lane l ON l.id = q.lane
+    GROUP BY l.tenant, q.id, q.partition
+), held AS (
+    SELECT h.tenant, h.id, c.partition, h.fence, count(*) AS claims
+    FROM carillon.claim c
+    CROSS JOIN LATERAL unnest(c.tenants, c.tasks, c.fences) AS h (tenant, id, fence)
+    GROUP BY h.tenant, h.id, c.partition, h.fence
+)
+SELECT t.tenant, t.id, t.partition, t.state, coalesce(q.queue_rows, 0) AS queue_rows, coalesce(h.claims, 0) AS claims
+FROM carillon.task t
+LEFT JOIN queued q ON q.tenant = t.tenant AND q.id = t.id AND q.partition = t.partition
+LEFT JOIN held h ON h.tenant = t.tenant AND h.id = t.id AND h.partition = t.partition AND h.fence = t.fence + 1
+WHERE CASE WHEN t.state = 'PENDING' THEN coalesce(q.queue_rows, 0) + coalesce(h.claims, 0) <> 1
+           ELSE coalesce(q.queue_rows, 0) + coalesce(h.claims, 0) > 0 END
+   OR (q.queue_rows = 1
+       AND ((q.row).lane, (q.row).ready_at, (q.row).attempt, (q.row).fence, (q.row).crashes, (q.row).concurrency_key,
+            (q.row).payload_bytes, (q.row).expires_at)
+           IS DISTINCT FROM
+           (t.lane, t.ready_at, t.attempt, t.fence, t.crashes, t.concurrency_key, coalesce(octet_length(t.payload), 0),
+            CASE WHEN t.attempt = 0 THEN t.expires_at END))
+UNION ALL
+SELECT q.tenant, q.id, q.partition, NULL, q.queue_rows, 0
+FROM queued q
+WHERE NOT EXISTS (
+    SELECT FROM carillon.task t WHERE t.tenant = q.tenant AND t.id = q.id AND t.partition = q.partition);
 
 --------------------------------------------------------------------------------------------------------------------
 -- Dead letters: dead tasks, the groups they are counted in, and redrives.

@@ -233,7 +233,7 @@ $$;
 -- The waiting and running tasks of a type and key, latest first. A query over the partitions of all days would keep a
 -- lock on each of them until the caller's transaction ends, so it runs in a subtransaction that is rolled back.
 CREATE FUNCTION carillon.live_tasks(of_tenant int, of_type text, of_key text, max_tasks int,
-                                    OUT ids uuid[], OUT partitions date[], OUT states carillon.task_state[])
+                                    OUT ids uuid[], OUT partitions date[])
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 SET enable_seqscan = off
@@ -244,15 +244,15 @@ DECLARE
 BEGIN
     BEGIN
         WITH live AS MATERIALIZED ( -- or the planner would scan all tasks in this order
-            SELECT t.id, t.partition, t.state
+            SELECT t.id, t.partition
             FROM carillon.task t
             WHERE t.tenant = of_tenant
               AND t.key = of_key
               AND t.lane = ANY (lanes)
-              AND t.state IN ('PENDING', 'RUNNING')
+              AND t.state = 'PENDING' -- whether it waits or runs
         )
-        SELECT array_agg(f.id), array_agg(f.partition), array_agg(f.state)
-        INTO ids, partitions, states
+        SELECT array_agg(f.id), array_agg(f.partition)
+        INTO ids, partitions
         FROM (SELECT * FROM live ORDER BY live.id DESC LIMIT max_tasks) f;
         RAISE SQLSTATE 'CT002';
     EXCEPTION WHEN SQLSTATE 'CT002' THEN
@@ -333,6 +333,7 @@ DECLARE
     settings record;
     wanted   int;
     lane     int;
+    ready_at timestamptz := due + floor(random() * 1000) * interval '1 microsecond';
     due_day  date := (due AT TIME ZONE 'UTC')::date;
     its_day  date; -- not `day`: in a query that would mean the column
     its_last date;
@@ -442,9 +443,12 @@ BEGIN
     INSERT INTO carillon.task (
         tenant, id, partition, lane, ready_at, due_at, created_at, expires_at, key, concurrency_key, payload, metadata)
     VALUES (
-        caller.tenant, id, its_day, lane, due + floor(random() * 1000) * interval '1 microsecond', due, at,
-        enqueue.expires_at, enqueue.key, enqueue.concurrency_key, enqueue.payload::text,
-        nullif(enqueue.metadata, '{}'));
+        caller.tenant, id, its_day, lane, ready_at, due, at, enqueue.expires_at, enqueue.key, enqueue.concurrency_key,
+        enqueue.payload::text, nullif(enqueue.metadata, '{}'));
+    INSERT INTO carillon.queue (id, partition, lane, ready_at, expires_at, payload_bytes, concurrency_key)
+    VALUES (
+        id, its_day, lane, ready_at, enqueue.expires_at, coalesce(octet_length(enqueue.payload::text), 0),
+        enqueue.concurrency_key);
     RETURN id;
 END
 $$;
@@ -453,8 +457,9 @@ $$;
 -- Cancel.
 --------------------------------------------------------------------------------------------------------------------
 
--- Cancels the tasks of one day that wait, in the caller's transaction. Returns how many, and those that run by now: the
--- lock on them must not stay, or the node that runs them could not write their end.
+-- Cancels those of the tasks that wait, all of one day, in the caller's transaction. Returns how many, and those that
+-- run: the lock on them must not stay, or the node that runs them could not write their end. A claim ignores locks on
+-- tasks. So a task must not stay locked, but still in queue, while this waits for another user's lock on the next task.
 CREATE FUNCTION carillon.cancel_waiting(of_tenant int, of_partition date, tasks uuid[], by text,
                                         OUT cancelled int, OUT running uuid[])
 LANGUAGE plpgsql
@@ -463,22 +468,51 @@ SET enable_seqscan = off
 AS $$
 DECLARE
     suffix text := to_char(of_partition, 'YYYYMMDD');
-    waits  uuid[] := tasks;
-    still  uuid[];
-    runs   uuid[];
+    waits  uuid[];
+    size   int := cardinality(tasks); -- of a batch
+    batch  uuid[];
+    live   uuid[]; -- of the batch, those that have not ended
+    still  uuid[]; -- of these, those that have not been claimed
 BEGIN
     cancelled := 0;
-    running := '{}';
+    -- Running tasks are not even locked for a moment, except those that are claimed after this statement.
+    EXECUTE format(
+        'SELECT coalesce(array_agg(h.id ORDER BY h.id) FILTER (WHERE h.waits), ''{}''),'
+        '       coalesce(array_agg(h.id) FILTER (WHERE h.waits IS NULL), ''{}'')'
+        ' FROM (SELECT t.id, (SELECT true FROM carillon.%2$I q'
+        '                     WHERE q.lane = t.lane AND q.ready_at = t.ready_at AND q.id = t.id LIMIT 1) AS waits'
+        '       FROM carillon.%1$I t'
+        '       WHERE t.tenant = $1 AND t.id = ANY ($2) AND t.state = ''PENDING'') h',
+        'task_' || suffix, 'queue_' || suffix)
+    INTO waits, running
+    USING of_tenant, tasks;
     WHILE waits <> '{}' LOOP
+        batch := waits[:size];
         BEGIN
             EXECUTE format(
-                'SELECT coalesce(array_agg(h.id) FILTER (WHERE h.state = ''PENDING''), ''{}''),'
-                '       coalesce(array_agg(h.id) FILTER (WHERE h.state = ''RUNNING''), ''{}'')'
-                ' FROM (SELECT t.id, t.state FROM carillon.%I t'
-                '       WHERE t.tenant = $1 AND t.id = ANY ($2) ORDER BY t.id FOR UPDATE) h', 'task_' || suffix)
-            INTO still, runs
-            USING of_tenant, waits;
-            IF cardinality(still) < cardinality(waits) THEN
+                'SELECT coalesce(array_agg(h.id), ''{}'')'
+                ' FROM (SELECT t.id FROM carillon.%I t'
+                '       WHERE t.tenant = $1 AND t.id = ANY ($2) AND t.state = ''PENDING'''
+                '       ORDER BY t.id FOR UPDATE %s) h',
+                'task_' || suffix, CASE WHEN cardinality(batch) > 1 THEN 'NOWAIT' ELSE '' END)
+            INTO live
+            USING of_tenant, batch;
+            -- A statement of its own, so that it sees what was committed while we waited for the lock. It waits for a
+            -- claim in progress. Once their rows in queue are deleted, no claim can take the tasks. The rows are found
+            -- one by one: with old statistics, a join may read the whole queue first.
+            EXECUTE format(
+                'WITH entry AS MATERIALIZED ('
+                '    SELECT e.row_id FROM carillon.%1$I t CROSS JOIN LATERAL ('
+                '        SELECT q.ctid AS row_id FROM carillon.%2$I q'
+                '        WHERE q.lane = t.lane AND q.ready_at = t.ready_at AND q.id = t.id FOR UPDATE) e'
+                '    WHERE t.tenant = $1 AND t.id = ANY ($2)'
+                ' ), gone AS ('
+                '    DELETE FROM carillon.%2$I q USING entry WHERE q.ctid = entry.row_id RETURNING q.id)'
+                ' SELECT coalesce(array_agg(g.id ORDER BY g.id), ''{}'') FROM gone g',
+                'task_' || suffix, 'queue_' || suffix)
+            INTO still
+            USING of_tenant, live;
+            IF cardinality(still) < cardinality(batch) THEN
                 RAISE SQLSTATE 'CT002';
             END IF;
             EXECUTE format(
@@ -492,12 +526,19 @@ BEGIN
                 ' SELECT tenant, id, partition, clock_timestamp(), ''PENDING'', ''CANCELLED'', fence, $3'
                 ' FROM cancelled',
                 'task_' || suffix, 'transition_' || suffix)
-            USING of_tenant, waits, by;
-            cancelled := cardinality(waits);
-            EXIT;
-        EXCEPTION WHEN SQLSTATE 'CT002' THEN
-            running := running || runs;
-            waits := still;
+            USING of_tenant, batch, by;
+            cancelled := cancelled + cardinality(batch);
+            waits := waits[size + 1:];
+            size := size * 2;
+        EXCEPTION
+            WHEN SQLSTATE 'CT002' THEN -- some run by now, or have ended
+                running := running || ARRAY(SELECT unnest(live) EXCEPT SELECT unnest(still));
+                waits := still || waits[size + 1:];
+            WHEN lock_not_available THEN
+                IF cardinality(batch) = 1 THEN
+                    RAISE; -- the caller's own lock_timeout
+                END IF;
+                size := cardinality(batch) / 2;
         END;
     END LOOP;
 END
@@ -515,35 +556,28 @@ DECLARE
     found     record;
     one       record;
     ended     record;
-    running   uuid[];
     cancelled int := 0;
 BEGIN
     SELECT c.tenant, c.who INTO caller FROM carillon.sql_caller(cancel.tenant, cancel.type) c;
     IF cancel.key IS NULL THEN
         RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = 'key is required';
     END IF;
-    SELECT l.ids, l.partitions, l.states
+    SELECT l.ids, l.partitions
     INTO found
     FROM carillon.live_tasks(caller.tenant, cancel.type, cancel.key, 10000) l;
     FOR one IN
-        SELECT f.partition,
-               coalesce(array_agg(f.id) FILTER (WHERE f.state = 'PENDING'), '{}') AS waiting,
-               coalesce(array_agg(f.id) FILTER (WHERE f.state = 'RUNNING'), '{}') AS running
-        FROM unnest(found.ids, found.partitions, found.states) AS f (id, partition, state)
+        SELECT f.partition, array_agg(f.id) AS tasks
+        FROM unnest(found.ids, found.partitions) AS f (id, partition)
         GROUP BY f.partition
         ORDER BY f.partition
     LOOP
-        running := one.running;
-        IF one.waiting <> '{}' THEN
-            SELECT w.cancelled, w.running
-            INTO ended
-            FROM carillon.cancel_waiting(caller.tenant, one.partition, one.waiting, caller.who) w;
-            cancelled := cancelled + ended.cancelled;
-            running := running || ended.running;
-        END IF;
+        SELECT w.cancelled, w.running
+        INTO ended
+        FROM carillon.cancel_waiting(caller.tenant, one.partition, one.tasks, caller.who) w;
+        cancelled := cancelled + ended.cancelled;
         INSERT INTO carillon.cancel_request (tenant, task, partition, who)
         SELECT caller.tenant, r.id, one.partition, caller.who
-        FROM unnest(running) AS r (id);
+        FROM unnest(ended.running) AS r (id);
     END LOOP;
     INSERT INTO carillon.audit (tenant, who, action, subject, detail)
     VALUES (caller.tenant, caller.who, 'task.cancel', 'matching', jsonb_build_object('cancelled', cancelled));

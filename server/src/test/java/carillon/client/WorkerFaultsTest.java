@@ -73,7 +73,7 @@ class WorkerFaultsTest {
 
     UUID id = created.join().id();
 
-    assertThat(carillon.get("/v1/tasks?type=once").path("items"))
+    assertThat(Lists.all(carillon, "/v1/tasks?type=once"))
         .singleElement()
         .satisfies(task -> assertThat(task.path("id").asString()).isEqualTo(id.toString()));
   }
@@ -177,6 +177,6 @@ class WorkerFaultsTest {
       assertThat(handled).containsOnlyKeys(ids);
       assertThat(worker.isConnected()).isTrue();
     }
-    assertThat(carillon.get("/v1/tasks?type=restart&status=COMPLETED").path("items")).hasSize(100);
+    assertThat(Lists.all(carillon, "/v1/tasks?type=restart&status=COMPLETED")).hasSize(100);
   }
 }

@@ -75,6 +75,7 @@ class CallbackCrashTest {
       assertThat(database.count("SELECT count(*) " + CALLBACKS + " AND t.state = 'COMPLETED'"))
           .as("callbacks delivered before the kill")
           .isZero();
+      database.assertConsistent();
 
       killed.countDown();
       servers.startOn(address, "--node-lease", "2s");
@@ -86,6 +87,7 @@ class CallbackCrashTest {
           .as("one callback for each outcome")
           .containsExactlyInAnyOrderElementsOf(all);
       assertCallbacksMatchOutcomes(database, receiver);
+      database.assertConsistent();
     }
   }
 

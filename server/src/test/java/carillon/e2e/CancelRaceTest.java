@@ -91,6 +91,7 @@ class CancelRaceTest {
             }
           });
       assertThat(receiver.count()).as("deliveries").isEqualTo(delivered.size());
+      database.assertConsistent();
     }
   }
 

@@ -126,8 +126,8 @@ class ClusterTest {
     receiver.respondWith(_ -> 200); // for later deliveries
     List<String> held =
         database.column(
-            "SELECT id FROM carillon.task WHERE state = 'RUNNING' AND id IN (SELECT unnest(tasks)"
-                + " FROM carillon.claim WHERE node LIKE '"
+            "SELECT id FROM carillon.every_task WHERE state = 'RUNNING' AND id IN (SELECT"
+                + " unnest(tasks) FROM carillon.claim WHERE node LIKE '"
                 + node
                 + "-%')");
     held.retainAll(
@@ -144,9 +144,9 @@ class ClusterTest {
         """
         SELECT concat_ws(' ', node, 'runs', count(*), 'in lanes', array_agg(DISTINCT lane), 'shards', (
                    SELECT array_agg(id) FROM carillon.shard s WHERE s.node = c.node),
-                   'waited', max(started_at - due_at))
+                   'waited', max(c.started_at - due_at))
         FROM carillon.claim c
-        JOIN carillon.task t ON t.id = ANY (c.tasks) AND t.state = 'RUNNING'
+        JOIN carillon.every_task t ON t.claim = c.id
         GROUP BY node
         """);
   }
@@ -248,7 +248,7 @@ class ClusterTest {
   }
 
   private List<String> attemptsOf(Set<String> tasks) {
-    return database.column("SELECT attempt FROM carillon.task" + in(tasks));
+    return database.column("SELECT attempt FROM carillon.every_task" + in(tasks));
   }
 
   private void assertEachCompletedOnce() {
@@ -264,6 +264,7 @@ class ClusterTest {
     assertThat(database.count("SELECT count(*) FROM carillon.claim"))
         .as("remaining claims")
         .isZero();
+    database.assertConsistent();
   }
 
   private void assertFiresWithoutGaps() {

@@ -96,6 +96,7 @@ class CrashRecoveryTest {
           .isEqualTo(expected(poisons));
       assertThat(database.column("SELECT task FROM carillon.dead_letter"))
           .containsExactlyInAnyOrderElementsOf(poison);
+      database.assertConsistent();
       assertThat(kills).hasValueLessThanOrEqualTo(1 + poisons * (CRASHES - 1));
       if (poisons == 0) {
         // Suspects are started in groups of the node's seats, not at a fixed rate such as 16/s.

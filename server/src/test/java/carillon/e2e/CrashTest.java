@@ -157,6 +157,7 @@ class CrashTest {
     assertThat(database.count("SELECT count(*) FROM carillon.claim"))
         .as("remaining claims")
         .isZero();
+    database.assertConsistent();
   }
 
   private void assertDeliveredWithGrowingFences(Receiver receiver) {

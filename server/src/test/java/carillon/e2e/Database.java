@@ -2,6 +2,7 @@ package carillon.e2e;
 
 import carillon.store.db.Db;
 import carillon.testkit.Postgres;
+import carillon.testkit.QueueCheck;
 import carillon.testkit.ServerProcess;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -66,9 +67,14 @@ record Database(Db.Address address) {
     return Long.parseLong(column(query).getFirst());
   }
 
-  /** The number of tasks that have not ended. */
+  /** The number of tasks that have not ended: stored as PENDING, even while they run. */
   long unfinished() {
-    return count("SELECT count(*) FROM carillon.task WHERE state IN ('PENDING', 'RUNNING')");
+    return count("SELECT count(*) FROM carillon.task WHERE state = 'PENDING'");
+  }
+
+  /** Each task that has not ended is in exactly one of the queue and the claims. */
+  void assertConsistent() {
+    QueueCheck.assertConsistent(address);
   }
 
   void execute(String statement) {

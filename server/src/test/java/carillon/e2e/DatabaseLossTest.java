@@ -120,7 +120,7 @@ class DatabaseLossTest {
         .column(
             """
             SELECT (extract(epoch FROM started_at - pg_postmaster_start_time()) * 1000)::bigint
-            FROM carillon.task
+            FROM carillon.every_task
             WHERE started_at > pg_postmaster_start_time()
             ORDER BY started_at
             LIMIT 1
@@ -142,5 +142,6 @@ class DatabaseLossTest {
                 "SELECT task FROM carillon.every_transition WHERE to_state = 'COMPLETED'"))
         .doesNotHaveDuplicates();
     assertThat(receiver.byTask().keySet()).containsAll(producer.accepted());
+    database.assertConsistent();
   }
 }

@@ -58,6 +58,7 @@ class DrainTest {
                   "SELECT count(*) FROM carillon.node WHERE lease_until > clock_timestamp()"))
           .as("remaining node leases")
           .isZero();
+      database.assertConsistent();
 
       receiver.respondWith(_ -> 200);
       servers.startOn(address);
@@ -92,10 +93,12 @@ class DrainTest {
           .hasSameElementsAs(delivered);
       assertThat(
               database.count(
-                  "SELECT count(*) FROM carillon.task WHERE state = 'PENDING' AND attempt = 0"))
+                  "SELECT count(*) FROM carillon.every_task"
+                      + " WHERE state = 'PENDING' AND attempt = 0"))
           .as("pending tasks without an attempt")
           .isEqualTo(BACKLOG - delivered.size())
           .isPositive();
+      database.assertConsistent();
     }
   }
 
@@ -113,7 +116,7 @@ class DrainTest {
 
   private List<String> states(List<String> tasks) {
     return database.column(
-        "SELECT state || ' ' || attempt FROM carillon.task WHERE id IN ('"
+        "SELECT state || ' ' || attempt FROM carillon.every_task WHERE id IN ('"
             + String.join("', '", tasks)
             + "')");
   }

@@ -202,5 +202,6 @@ class FailoverTest {
                     + " WHERE to_state = 'RUNNING'"))
         .as("claims")
         .doesNotHaveDuplicates();
+    database.assertConsistent();
   }
 }

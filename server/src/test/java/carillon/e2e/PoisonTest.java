@@ -84,6 +84,7 @@ class PoisonTest {
                       + "'"))
           .as("maximum crash count of the other tasks")
           .isLessThan(CRASHES);
+      database.assertConsistent();
     }
   }
 
@@ -112,7 +113,7 @@ class PoisonTest {
   private void killSender(String task) {
     String node =
         database
-            .column("SELECT leased_by FROM carillon.task WHERE id = '" + task + "'")
+            .column("SELECT leased_by FROM carillon.every_task WHERE id = '" + task + "'")
             .getFirst()
             .substring(0, 1);
     Objects.requireNonNull(nodes.get(node)).kill9();

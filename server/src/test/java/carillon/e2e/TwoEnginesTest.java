@@ -55,5 +55,6 @@ class TwoEnginesTest {
     List<String> claimers =
         database.column("SELECT leased_by FROM carillon.task GROUP BY leased_by");
     assertThat(claimers).hasSize(2);
+    database.assertConsistent();
   }
 }

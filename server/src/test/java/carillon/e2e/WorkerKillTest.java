@@ -70,6 +70,7 @@ class WorkerKillTest {
     assertThat(database.count("SELECT count(*) FROM processed_task")).isEqualTo(TASKS);
     assertThat(database.count("SELECT count(*) FROM carillon.task WHERE state = 'COMPLETED'"))
         .isEqualTo(TASKS);
+    database.assertConsistent();
     assertThat(worst).isPositive();
     assertThat(Duration.ofMillis(worst)).isLessThan(KilledWorker.LEASE.plus(GRACE));
   }

@@ -178,7 +178,7 @@ class EngineTest {
     claimer.claimOnce();
 
     assertThat(seats.taken()).isEqualTo(3);
-    assertThat(world.value("SELECT count(*) FROM carillon.task WHERE state = 'RUNNING'"))
+    assertThat(world.value("SELECT count(*) FROM carillon.every_task WHERE state = 'RUNNING'"))
         .isEqualTo("3");
   }
 
@@ -218,8 +218,8 @@ class EngineTest {
     assertThat(result).isInstanceOf(Types.Result.Saved.class);
   }
 
-  @Test
-  void a_target_that_is_gone_pauses_its_type() {
+  /** Sets the target of the type {@code t}. */
+  private void type(Target target) {
     world
         .store
         .types()
@@ -227,7 +227,7 @@ class EngineTest {
             World.TENANT,
             "t",
             new Types.Settings(
-                HTTP,
+                target,
                 null,
                 null,
                 null,
@@ -240,6 +240,11 @@ class EngineTest {
                 null),
             "test",
             null);
+  }
+
+  @Test
+  void a_target_that_is_gone_pauses_its_type() {
+    type(HTTP);
     deliverer.respondWith(_ -> new DeliveryResult.Gone(Failure.of(FailureKind.STATUS, "410")));
     TaskId id = world.create(World.task("t", null));
 
@@ -500,8 +505,9 @@ class EngineTest {
 
   @Test
   void discarded_tasks_are_claimed_without_their_payload() {
-    TaskId id = world.create(task(null, new Target.Discard()));
-    TaskId other = world.create(task(null, new Target.Discard()));
+    type(new Target.Discard());
+    TaskId id = world.create(World.task("t", null));
+    TaskId other = world.create(World.task("t", null));
     String large = "\"" + "x".repeat(9 << 20) + "\""; // two of these exceed the size of a claim
     world.sql(
         "UPDATE carillon.task SET ready_at = now() - interval '1 s', payload = '%s'"
@@ -509,7 +515,7 @@ class EngineTest {
     world.catalog.refresh();
     List<WorkQueue.Quota> quotas =
         world.catalog.lanes().stream()
-            .map(lane -> new WorkQueue.Quota(lane, 2, Instant.EPOCH, null))
+            .map(lane -> new WorkQueue.Quota(lane, 2, Instant.EPOCH))
             .toList();
     UUID claim = UUID.randomUUID();
     List<ClaimedTask> claimed =
@@ -551,7 +557,7 @@ class EngineTest {
     world.sql(
         """
         CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE ''damaged''; END';
-        CREATE TRIGGER fail BEFORE UPDATE ON carillon.task_%s FOR EACH ROW EXECUTE FUNCTION fail()
+        CREATE TRIGGER fail BEFORE DELETE ON carillon.queue_%s FOR EACH ROW EXECUTE FUNCTION fail()
         """
             .formatted(yesterday.suffix()));
     sweeper.sweepOnce();

@@ -77,19 +77,9 @@ class FailedStartTest {
     assertThat(wakeUps)
         .as("wake-ups, which would shorten the delay of the failed loop")
         .hasValue(0);
-    findLostClaims();
+    node.findLostClaims();
     assertThat(ids).extracting(world::state).containsOnly(TaskState.PENDING);
     assertThat(world.value("SELECT count(*) FROM carillon.claim")).isEqualTo("0");
-  }
-
-  private void findLostClaims() {
-    new LostClaims(
-            world.store.claims(),
-            node.lease,
-            node.openClaims::isKnown,
-            new ReapDecision(world.clock, 3),
-            _ -> {})
-        .findOnce();
   }
 
   @ParameterizedTest
@@ -142,7 +132,7 @@ class FailedStartTest {
     assertThat(seats.free()).isEqualTo(4);
     node.completer.flushOnce();
     assertThat(seats.free()).isEqualTo(4);
-    findLostClaims();
+    node.findLostClaims();
     assertThat(ids).extracting(world::state).containsOnly(TaskState.PENDING);
   }
 
@@ -195,7 +185,7 @@ class FailedStartTest {
 
     await().until(() -> seats.taken() + seats.waitingToBeSaved() == 0);
     assertThat(deliverer.delivered()).hasSize(1);
-    findLostClaims();
+    node.findLostClaims();
     assertThat(world.state(id)).isEqualTo(TaskState.PENDING);
   }
 

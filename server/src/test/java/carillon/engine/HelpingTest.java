@@ -264,7 +264,7 @@ class HelpingTest {
             () ->
                 List.of(id, other).stream()
                     .anyMatch(each -> world.state(each) == TaskState.PENDING));
-    assertThat(world.value("SELECT min(attempt) FROM carillon.task WHERE state = 'PENDING'"))
+    assertThat(world.value("SELECT min(attempt) FROM carillon.every_task WHERE state = 'PENDING'"))
         .isEqualTo("0");
   }
 }

@@ -132,7 +132,7 @@ class LargePayloadsTest {
         passes++;
       } while (claimer.claimOnce().delay().compareTo(Duration.ZERO) <= 0 && passes < 20);
 
-      assertThat(world.value("SELECT count(*) FROM carillon.task WHERE state = 'PENDING'"))
+      assertThat(world.value("SELECT count(*) FROM carillon.every_task WHERE state = 'PENDING'"))
           .isEqualTo("0");
       assertThat(passes).isLessThan(8);
     }

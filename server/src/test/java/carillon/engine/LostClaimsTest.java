@@ -5,10 +5,17 @@ import static org.assertj.core.api.Assertions.assertThat;
 import carillon.model.TaskId;
 import carillon.model.cluster.NodeLease;
 import carillon.model.target.Target;
+import carillon.model.task.Attempted;
+import carillon.model.task.ClaimedTask;
+import carillon.model.task.Outcome;
 import carillon.model.task.TaskState;
+import carillon.testkit.FakeDeliverer;
 import carillon.testkit.World;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.UUID;
 import org.junit.jupiter.api.AfterEach;
@@ -16,6 +23,10 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 class LostClaimsTest {
+
+  private static final Target HTTP =
+      new Target.Http("https://example.com/", "POST", Map.of(), null, null);
+  private static final Outcome COMPLETED = new Outcome.Completed(null, null);
 
   private final Set<UUID> known = new HashSet<>();
   private World world;
@@ -67,5 +78,41 @@ class LostClaimsTest {
     lostClaims.findOnce();
 
     assertThat(world.state(id)).isNotEqualTo(TaskState.RUNNING);
+  }
+
+  /** An asynchronous standby may have the claim of two tasks and not the end of the first. */
+  @Test
+  void a_task_whose_end_was_lost_by_a_failover_is_reclaimed() {
+    TaskId first = world.create(World.task("t", HTTP));
+    TaskId second = world.create(World.task("t", HTTP));
+    var deliverer = new FakeDeliverer();
+    try (var node = new ManualNode(world, "other", deliverer, _ -> {})) {
+      world.signals.databaseReplaced().add(node.openClaims::keepAll);
+      List<ClaimedTask> started = new ArrayList<>();
+      Claimer claimer =
+          node.claimer(new Seats(2), Claimer.Lanes.ALL, (tasks, _) -> started.addAll(tasks));
+      world.sweep();
+      claimer.claimOnce();
+      assertThat(started).extracting(ClaimedTask::id).containsExactly(first, second);
+      node.completer.add(new Attempted(started.getFirst(), COMPLETED));
+      node.completer.flushOnce();
+      assertThat(world.state(first)).isEqualTo(TaskState.COMPLETED);
+
+      world.sql(
+          "UPDATE carillon.task SET state = 'PENDING', ready_at = due_at, fence = 0, attempt = 0,"
+              + " started_at = NULL, finished_at = NULL, leased_by = NULL, version = 1 WHERE id = '"
+              + first
+              + "'");
+      world.signals.databaseReplaced().raise();
+      assertThat(world.state(first)).isEqualTo(TaskState.RUNNING);
+      node.completer.add(new Attempted(started.getLast(), COMPLETED));
+      node.completer.flushOnce();
+
+      assertThat(world.state(second)).isEqualTo(TaskState.COMPLETED);
+      assertThat(world.state(first)).isEqualTo(TaskState.RUNNING);
+      node.findLostClaims();
+      assertThat(world.state(first)).isEqualTo(TaskState.PENDING);
+      assertThat(world.value("SELECT count(*) FROM carillon.claim")).isEqualTo("0");
+    }
   }
 }

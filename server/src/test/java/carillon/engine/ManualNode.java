@@ -1,5 +1,7 @@
 package carillon.engine;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
 import carillon.delivery.Deliverer;
 import carillon.model.cluster.NodeLease;
 import carillon.model.task.Attempted;
@@ -13,6 +15,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 
 /** The parts of a node that claim, send and save tasks. Tests run their passes. */
 final class ManualNode implements AutoCloseable {
@@ -83,14 +86,19 @@ final class ManualNode implements AutoCloseable {
 
   /** Registers a claim made outside of this node's claimer, whose tasks end at its completer. */
   void expect(UUID claim, int tasks, Seats seats) {
-    seats.take(tasks);
+    assertThat(seats.tryTake(tasks)).isTrue();
     openClaims.opened(claim, tasks, seats);
   }
 
   private record Starter(Start start) implements TaskStarter {
 
     @Override
-    public Claimant claimant(UUID claim, String node, boolean forConsumer) {
+    public boolean startsImmediately() {
+      return true;
+    }
+
+    @Override
+    public Claimant claimant(UUID claim, String node, @Nullable Duration consumerLease) {
       return Claimant.node(claim, node, Integer.MAX_VALUE);
     }
 
@@ -104,5 +112,16 @@ final class ManualNode implements AutoCloseable {
   public void close() {
     dispatcher.interrupt();
     dispatcher.close();
+  }
+
+  /** One pass of the search for claims that this node does not know. */
+  void findLostClaims() {
+    new LostClaims(
+            world.store.claims(),
+            lease,
+            openClaims::isKnown,
+            new ReapDecision(world.clock, 3),
+            _ -> {})
+        .findOnce();
   }
 }

@@ -764,8 +764,12 @@ class NodeDeathTest {
                                     "worker",
                                     Duration.ofMinutes(1)))
                     .isEmpty());
-    world.sql("UPDATE carillon.task SET lease_until = now() - interval '1 s'");
-    world.sql("UPDATE carillon.claim SET lease_until = now() - interval '1 s'");
+    world.sql(
+        """
+        UPDATE carillon.claim
+        SET lease_until = now() - interval '1 s',
+            check_at = now() - interval '1 s'
+        """);
 
     ours.reaper.reapOnce();
 

@@ -283,7 +283,7 @@ class PublishingTest {
   }
 
   private String running() {
-    return world.value("SELECT count(*) FROM carillon.task WHERE state = 'RUNNING'");
+    return world.value("SELECT count(*) FROM carillon.every_task WHERE state = 'RUNNING'");
   }
 
   @Test
@@ -301,14 +301,23 @@ class PublishingTest {
             sent.claimedAt().plus(A_MINUTE).plus(lease).plusMillis(500));
 
     // As if the publisher's confirm timeout had passed.
-    world.sql("UPDATE carillon.task SET lease_until = lease_until - interval '60s'");
-    world.sql("UPDATE carillon.claim SET lease_until = lease_until - interval '60s'");
+    endLeasesSooner("60s");
     reaper().reapOnce();
     broker.reachable(false);
     broker.end(LOST);
 
     awaitState(id, TaskState.PENDING);
     assertThat(world.find(id).attempt()).isZero();
+  }
+
+  private void endLeasesSooner(String by) {
+    world.sql(
+        """
+        UPDATE carillon.claim
+        SET lease_until = lease_until - interval '%1$s',
+            check_at = check_at - interval '%1$s'
+        """
+            .formatted(by));
   }
 
   private Reaper reaper() {
@@ -397,8 +406,7 @@ class PublishingTest {
     start();
     ClaimedTask first = awaitPublished(1);
 
-    world.sql("UPDATE carillon.task SET lease_until = now() - interval '1s'");
-    world.sql("UPDATE carillon.claim SET lease_until = now() - interval '1s'");
+    endLeasesSooner("2s");
     reaper().reapOnce();
 
     ClaimedTask second = awaitPublished(2);

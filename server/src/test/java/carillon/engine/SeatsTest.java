@@ -1,7 +1,6 @@
 package carillon.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import carillon.model.Signal;
 import java.time.Duration;
@@ -18,10 +17,33 @@ class SeatsTest {
     return new Seats(all, saveBacklog, minBatch, freed);
   }
 
+  private static void claim(Seats seats, int tasks) {
+    assertThat(seats.tryTake(tasks)).isTrue();
+    seats.claimed(tasks);
+  }
+
+  @Test
+  void seats_taken_for_a_claim_are_not_free_and_run_nothing() throws InterruptedException {
+    Seats seats = seats(4, 4, 1);
+    assertThat(seats.takeUpTo(3)).isEqualTo(3);
+    assertThat(seats.free()).isEqualTo(1);
+    assertThat(seats.running()).isZero();
+    assertThat(seats.awaitEmpty(Duration.ZERO)).isFalse();
+
+    seats.claimed(1);
+    seats.returnUnused(2);
+
+    assertThat(seats.running()).isEqualTo(1);
+    assertThat(seats.free()).isEqualTo(3);
+    seats.abandon(1, 1);
+    assertThat(seats.awaitEmpty(Duration.ZERO)).isTrue();
+    assertThat(seats.free()).isEqualTo(4);
+  }
+
   @Test
   void a_task_that_waits_to_be_saved_holds_no_seat() throws InterruptedException {
     Seats seats = seats(2, 2, 1);
-    seats.take(2);
+    claim(seats, 2);
     assertThat(seats.free()).isZero();
 
     seats.tried();
@@ -36,22 +58,22 @@ class SeatsTest {
   @Test
   void no_seat_is_free_while_the_save_backlog_is_full() throws InterruptedException {
     Seats seats = seats(2, 2, 1);
-    seats.take(2);
+    claim(seats, 2);
     seats.tried();
     seats.tried();
-    seats.take(2);
+    claim(seats, 2);
     seats.tried();
     seats.tried();
     int before = raised.get();
 
     assertThat(seats.free()).isZero();
     assertThat(seats.taken()).isEqualTo(2);
-    assertThatThrownBy(() -> seats.take(1)).isInstanceOf(IllegalStateException.class);
+    assertThat(seats.tryTake(1)).isFalse();
 
-    seats.giveBack(3);
+    seats.saved(3);
     assertThat(seats.free()).isEqualTo(2); // however long the save backlog is
     assertThat(raised).hasValue(before + 1);
-    seats.giveBack(1);
+    seats.saved(1);
     assertThat(seats.awaitEmpty(Duration.ZERO)).isTrue();
     assertThat(seats.free()).isEqualTo(2);
   }
@@ -59,7 +81,7 @@ class SeatsTest {
   @Test
   void a_claimer_is_woken_when_enough_seats_are_free() {
     Seats seats = seats(4, 4, 3);
-    seats.take(4);
+    claim(seats, 4);
 
     seats.tried(); // the first free seat
     assertThat(raised).hasValue(1);
@@ -75,13 +97,13 @@ class SeatsTest {
   @Test
   void without_a_save_backlog_a_seat_is_held_until_the_outcome_is_saved() {
     Seats seats = seats(2, 0, 1);
-    seats.take(2);
+    claim(seats, 2);
 
     seats.tried();
     seats.tried();
     assertThat(seats.free()).isZero();
     assertThat(raised).hasValue(0);
-    seats.giveBack(2);
+    seats.saved(2);
 
     assertThat(seats.free()).isEqualTo(2);
     assertThat(raised).hasValue(1);
@@ -91,7 +113,7 @@ class SeatsTest {
   void seats_freed_at_the_same_time_raise_the_signal() throws InterruptedException {
     for (int round = 0; round < 2_000; round++) {
       Seats seats = seats(2, 2, 2);
-      seats.take(2);
+      claim(seats, 2);
       raised.set(0);
 
       Thread other = Thread.startVirtualThread(seats::tried);

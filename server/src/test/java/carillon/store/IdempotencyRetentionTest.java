@@ -7,7 +7,7 @@ import carillon.model.TaskId;
 import carillon.model.target.Target;
 import carillon.model.task.NewTask;
 import carillon.store.catalog.Replies;
-import carillon.store.tasks.CreateResult;
+import carillon.store.tasks.Tasks.CreateResult;
 import carillon.store.tasks.UniqueTasks;
 import carillon.testkit.Postgres;
 import carillon.testkit.TestTask;

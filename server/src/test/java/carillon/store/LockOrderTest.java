@@ -39,9 +39,9 @@ import org.junit.jupiter.params.provider.EnumSource;
 
 /**
  * Transactions that end or renew claims take their locks in one order: node, tasks of all
- * partitions, dead letters and their groups, claims. Each test stops one transaction just before it
- * touches its claim row, starts a second one that needs the same rows, and expects that PostgreSQL
- * detects no deadlock.
+ * partitions, their rows in the queue, dead letters and their groups, claims. Each test stops one
+ * transaction just before it touches its claim row, starts a second one that needs the same rows,
+ * and expects that PostgreSQL detects no deadlock.
  */
 class LockOrderTest {
 
@@ -244,7 +244,12 @@ class LockOrderTest {
 
   private void lapse(UUID claim) {
     world.sql(
-        "UPDATE carillon.task SET lease_until = now() - interval '1 s' WHERE claim = '%s'"
+        """
+        UPDATE carillon.claim
+        SET lease_until = now() - interval '1 s',
+            check_at = now() - interval '1 s'
+        WHERE id = '%s'
+        """
             .formatted(claim));
   }
 
@@ -259,11 +264,15 @@ class LockOrderTest {
     world.sql(
         "UPDATE carillon.task SET ready_at = now() - interval '1 s' WHERE id = '%s'".formatted(id));
     Lane lane = world.catalog.laneFor(World.TENANT, "t", 5, 0, Route.PULL);
-    var quota = new WorkQueue.Quota(lane, 1, Instant.EPOCH, Duration.ofMinutes(1));
+    var quota = new WorkQueue.Quota(lane, 1, Instant.EPOCH);
     return world
         .db
         .inTransaction(
-            tx -> world.store.queue().claimForWorker(tx, id.partition(), quota, "worker"))
+            tx ->
+                world
+                    .store
+                    .queue()
+                    .claimForWorker(tx, id.partition(), quota, "worker", Duration.ofMinutes(1)))
         .tasks()
         .getFirst();
   }

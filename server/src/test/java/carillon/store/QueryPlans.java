@@ -5,6 +5,7 @@ import carillon.testkit.Postgres;
 import carillon.testkit.World;
 import java.io.IOException;
 import java.lang.reflect.Field;
+import java.lang.reflect.Modifier;
 import java.net.URISyntaxException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -55,6 +56,14 @@ public final class QueryPlans {
     }
   }
 
+  /** The SQL texts in the constants of all classes of the store. */
+  static Stream<String> statements() {
+    return storeClasses().stream()
+        .flatMap(type -> Stream.of(type.getDeclaredFields()))
+        .filter(field -> Modifier.isStatic(field.getModifiers()) && field.getType() == String.class)
+        .map(QueryPlans::statement);
+  }
+
   /** The class of the store with this simple name. */
   public static Class<?> storeClass(String name) {
     return storeClasses().stream()
@@ -93,6 +102,7 @@ public final class QueryPlans {
               "enable_hashjoin",
               "enable_mergejoin",
               "enable_incremental_sort",
+              "enable_bitmapscan",
               "jit")) {
         statement.execute("SET " + off + " = off"); // like Db
       }

@@ -13,13 +13,16 @@ import carillon.model.task.NewTask;
 import carillon.model.task.Outcome;
 import carillon.model.task.Route;
 import carillon.model.task.TaskState;
+import carillon.store.queue.WorkQueue;
 import carillon.store.tasks.TaskStory;
 import carillon.store.tasks.UniqueTasks;
+import carillon.testkit.Overlapping;
 import carillon.testkit.SqlUser;
 import carillon.testkit.TestTask;
 import carillon.testkit.World;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashSet;
@@ -241,26 +244,28 @@ class SqlTransactionsTest {
     assertThat(world.find(running.id()).cancelRequested()).isTrue();
   }
 
-  /** A cancel that waited for a claim has locked a row that is RUNNING by then. */
+  /** A cancel that waited for a claim has locked a task that runs by then. */
   @Test
   void a_cancel_that_lost_to_a_claim_releases_its_lock_on_the_task() throws Exception {
-    user.enqueue("'mail', key => 'k'");
+    TaskId id = id(user.enqueue("'mail', key => 'k'"));
     user.commit();
-    try (SqlUser claimer = SqlUser.owner(world.address).begin();
-        ExecutorService other = Executors.newSingleThreadExecutor()) {
-      String pid = String.valueOf(user.value("SELECT pg_backend_pid()"));
-      claimer.sql(
-          "UPDATE carillon.task SET state = 'RUNNING', ready_at = NULL, claim = gen_random_uuid()");
-      Future<Integer> cancelled = other.submit(() -> user.cancel("'mail', 'k'"));
-      String isWaiting = "SELECT wait_event_type = 'Lock' FROM pg_stat_activity WHERE pid = " + pid;
-      while (!"t".equals(world.value(isWaiting))) {
-        Thread.onSpinWait();
-      }
-      claimer.commit();
-      assertThat(cancelled.get()).isZero();
-      claimer.sql("SELECT FROM carillon.task FOR UPDATE NOWAIT");
+    world.catalog.refresh();
+    var quota = new WorkQueue.Quota(world.catalog.lanes().iterator().next(), 1, Instant.EPOCH);
+    Duration lease = Duration.ofMinutes(1);
+    WorkQueue queue = world.store.queue();
+
+    try (Overlapping overlapping = new Overlapping(world);
+        SqlUser other = SqlUser.owner(world.address)) {
+      int cancelled =
+          overlapping.runWaiting(
+              tx -> queue.claimForWorker(tx, id.partition(), quota, "worker", lease),
+              () -> user.cancel("'mail', 'k'"));
+
+      assertThat(cancelled).isZero();
+      other.sql("SELECT FROM carillon.task FOR UPDATE NOWAIT");
     }
     user.commit();
+    assertThat(world.state(id)).isEqualTo(TaskState.RUNNING);
     assertThat(world.value("SELECT count(*) FROM carillon.cancel_request")).isEqualTo("1");
   }
 

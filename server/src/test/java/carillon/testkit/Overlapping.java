@@ -15,6 +15,7 @@ import org.awaitility.Awaitility;
 
 /**
  * Runs two steps concurrently: the second begins while the transaction of the first is still open.
+ * Neither transaction is retried, so a deadlock fails the test.
  */
 public final class Overlapping implements AutoCloseable {
 
@@ -35,7 +36,7 @@ public final class Overlapping implements AutoCloseable {
       throws InterruptedException, ExecutionException {
     Callable<Boolean> secondInTransaction =
         () ->
-            world.db.inTransaction(
+            world.db.tryTransaction(
                 tx -> {
                   second.accept(tx);
                   return true;
@@ -87,7 +88,7 @@ public final class Overlapping implements AutoCloseable {
   private void runAndHold(
       Consumer<Tx> step, boolean commits, CountDownLatch hasRun, CountDownLatch mayEnd) {
     try {
-      world.db.inTransaction(
+      world.db.tryTransaction(
           tx -> {
             step.accept(tx);
             hasRun.countDown();

@@ -170,7 +170,7 @@ final class DashboardData {
     int rows = (int) (tasks * (day.isPast() ? SHARE_OF_A_PAST_DAY : SHARE_OF_A_FUTURE_DAY));
     String partition = day.date().format(DateTimeFormatter.BASIC_ISO_DATE);
     database.execute("SELECT carillon.create_partition('" + day.date() + "')");
-    String sql = TASKS_OF_A_DAY + (day.isPast() ? DEAD_LETTERS_OF_A_DAY : "");
+    String sql = TASKS_OF_A_DAY + QUEUE_OF_A_DAY + (day.isPast() ? DEAD_LETTERS_OF_A_DAY : "");
     database.execute(
         sql.replace("{partition}", partition)
             .replace("{day}", day.date().toString())
@@ -178,7 +178,8 @@ final class DashboardData {
             .replace("{state}", day.isPast() ? STATE_OF_THE_PAST : "'PENDING'")
             .replace("{past}", String.valueOf(day.isPast()))
             .replace("{payload}", Tasks.payload()));
-    database.execute("VACUUM (ANALYZE) carillon.task_" + partition);
+    database.execute(
+        "VACUUM (ANALYZE) carillon.task_%1$s, carillon.queue_%1$s".formatted(partition));
   }
 
   private static final String STATE_OF_THE_PAST =
@@ -235,6 +236,15 @@ final class DashboardData {
       JOIN bench.lane l
         ON l.kind = t.kind
        AND l.n = floor(CASE t.kind WHEN 'PUSH' THEN 36 WHEN 'PULL' THEN 4 ELSE 960 END * t.place * t.place)::int;
+      """;
+
+  private static final String QUEUE_OF_A_DAY =
+      """
+      INSERT INTO carillon.queue_{partition} (ready_at, expires_at, id, lane, partition, payload_bytes)
+      SELECT t.ready_at, t.expires_at, t.id, t.lane, t.partition, octet_length(t.payload)
+      FROM carillon.task_{partition} t
+      WHERE t.state = 'PENDING';
+
       """;
 
   private static final String DEAD_LETTERS_OF_A_DAY =

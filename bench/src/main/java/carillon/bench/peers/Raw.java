@@ -20,9 +20,11 @@ import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.SQLException;
+import java.sql.Statement;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
@@ -33,7 +35,7 @@ import org.postgresql.PGConnection;
 import tools.jackson.databind.JsonNode;
 
 /**
- * No scheduler: writes rows to Carillon's own table in the shortest way, and makes requests with
+ * No scheduler: writes rows to Carillon's own tables in the shortest way, and makes requests with
  * Carillon's own HTTP client. A scheduler's rate relative to these shows what the scheduling costs.
  *
  * <p>Its database was set up by a Carillon node and contains one task to copy.
@@ -52,9 +54,9 @@ public final class Raw {
     try (HikariDataSource database = Driver.connect()) {
       protocol.serve(
           "",
-          "enqueue: single-row INSERTs, a connection for each caller; bulk: one COPY (binary); both"
-              + " into Carillon's own table; http: Carillon's own client alone; kafka: Kafka's own"
-              + " producer",
+          "enqueue: single-task INSERTs, a connection for each caller; bulk: one COPY (binary) into"
+              + " each table; both into Carillon's own tables task and queue; http: Carillon's own"
+              + " client alone; kafka: Kafka's own producer",
           new Raw(database)::handle);
     }
     System.exit(0);
@@ -75,30 +77,41 @@ public final class Raw {
     };
   }
 
-  /** The partition of the existing task, for the new ones too. */
-  private String table() throws SQLException {
-    return Sql.one(database, "SELECT tableoid::regclass FROM carillon.task LIMIT 1");
+  /** The partition with the existing row, for the new ones too. */
+  private String partition(String table) throws SQLException {
+    return Sql.one(database, "SELECT tableoid::regclass FROM " + table + " LIMIT 1");
   }
 
-  /** Only id and payload differ between rows; the statement has all other values as literals. */
+  /**
+   * Only id and payload differ between tasks; the statement has all other values as literals. A
+   * task is a row in task and one in queue.
+   */
   private Callable<Calls.Caller> insertion() throws SQLException {
-    String table = table();
-    String[] columns = Sql.columns(database, table, "id", "payload").split(", ", -1);
-    StringBuilder values = new StringBuilder();
-    for (String column : columns) {
-      values
-          .append(", ")
-          .append(
-              Sql.one(
-                  database, "SELECT quote_nullable(%s) FROM %s LIMIT 1".formatted(column, table)));
-    }
+    String task = partition("carillon.task");
+    String queue = partition("carillon.queue");
+    String ofTask = Sql.columns(database, task, "id", "payload");
+    String ofQueue = Sql.columns(database, queue, "id");
     String insert =
-        "INSERT INTO %s (id, payload, %s) VALUES (?, ?%s)"
-            .formatted(table, String.join(", ", columns), values);
+        """
+        WITH created AS (INSERT INTO %s (id, payload, %s) VALUES (?, ?, %s) RETURNING id)
+        INSERT INTO %s (id, %s) SELECT id, %s FROM created
+        """
+            .formatted(
+                task, ofTask, literals(task, ofTask), queue, ofQueue, literals(queue, ofQueue));
     return () -> new Insertion(database.getConnection(), insert, payload);
   }
 
-  /** Inserts one row per call. */
+  /** The values of the existing row. */
+  private String literals(String table, String columns) throws SQLException {
+    List<String> literals = new ArrayList<>();
+    for (String column : columns.split(", ", -1)) {
+      literals.add(
+          Sql.one(database, "SELECT quote_nullable(%s) FROM %s LIMIT 1".formatted(column, table)));
+    }
+    return String.join(", ", literals);
+  }
+
+  /** Inserts one task per call. */
   private static final class Insertion implements Calls.Caller {
 
     private final Connection connection;
@@ -126,32 +139,69 @@ public final class Raw {
     }
   }
 
-  /** The rows are written to a file before the clock starts. */
+  /** The rows of both tables are written to files before the clock starts. */
   private double copy(int tasks) throws SQLException, IOException {
-    String table = table();
-    String same = Sql.columns(database, table, "id");
-    Path file = Files.createTempFile("rows", ".copy");
+    String task = partition("carillon.task");
+    String queue = partition("carillon.queue");
+    Path taskRows = Files.createTempFile("task", ".copy");
+    Path queueRows = Files.createTempFile("queue", ".copy");
     try (Connection connection = database.getConnection()) {
-      var copies = connection.unwrap(PGConnection.class).getCopyAPI();
-      try (OutputStream out = Files.newOutputStream(file)) {
-        copies.copyOut(
+      try (Statement statement = connection.createStatement()) {
+        statement.execute(
             """
-            COPY (SELECT uuidv7(interval '1 hour' + n * interval '10 us') AS id, %2$s
-                  FROM (SELECT * FROM %1$s LIMIT 1) AS one
-                  CROSS JOIN generate_series(1, %3$d) n)
-            TO STDOUT WITH (FORMAT binary)
+            DROP TABLE IF EXISTS new_id;
+            CREATE TEMP TABLE new_id AS
+            SELECT uuidv7(interval '1 hour' + n * interval '10 us') AS id
+            FROM generate_series(1, %d) n
             """
-                .formatted(table, same, tasks),
-            out);
+                .formatted(tasks));
       }
-      try (InputStream in = Files.newInputStream(file)) {
-        long began = System.nanoTime();
-        copies.copyIn(
-            "COPY %s (id, %s) FROM STDIN WITH (FORMAT binary)".formatted(table, same), in, 1 << 16);
-        return (System.nanoTime() - began) / 1e9;
-      }
+      copyOut(connection, task, taskRows);
+      copyOut(connection, queue, queueRows);
+      connection.setAutoCommit(false);
+      long began = System.nanoTime();
+      copyIn(connection, task, taskRows);
+      copyIn(connection, queue, queueRows);
+      connection.commit();
+      double seconds = (System.nanoTime() - began) / 1e9;
+      connection.setAutoCommit(true);
+      return seconds;
     } finally {
-      Files.delete(file);
+      Files.delete(taskRows);
+      Files.delete(queueRows);
+    }
+  }
+
+  /** Writes the existing row with each new id. */
+  private void copyOut(Connection connection, String table, Path file)
+      throws SQLException, IOException {
+    try (OutputStream out = Files.newOutputStream(file)) {
+      connection
+          .unwrap(PGConnection.class)
+          .getCopyAPI()
+          .copyOut(
+              """
+              COPY (SELECT new_id.id, %2$s
+                    FROM (SELECT * FROM %1$s LIMIT 1) AS one
+                    CROSS JOIN new_id)
+              TO STDOUT WITH (FORMAT binary)
+              """
+                  .formatted(table, Sql.columns(database, table, "id")),
+              out);
+    }
+  }
+
+  private void copyIn(Connection connection, String table, Path file)
+      throws SQLException, IOException {
+    String columns = Sql.columns(database, table, "id");
+    try (InputStream in = Files.newInputStream(file)) {
+      connection
+          .unwrap(PGConnection.class)
+          .getCopyAPI()
+          .copyIn(
+              "COPY %s (id, %s) FROM STDIN WITH (FORMAT binary)".formatted(table, columns),
+              in,
+              1 << 16);
     }
   }
 

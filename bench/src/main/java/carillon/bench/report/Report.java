@@ -3,6 +3,8 @@ package carillon.bench.report;
 import carillon.bench.figures.Figures;
 import carillon.bench.figures.Metric;
 import carillon.bench.figures.Results;
+import carillon.bench.scenarios.Disk;
+import carillon.bench.scenarios.Now;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
@@ -55,11 +57,19 @@ public final class Report {
         .scenarios()
         .forEach(
             (scenario, systems) -> {
-              text.append("## ").append(scenario).append("\n\n");
+              text.append("## ").append(heading(scenario)).append("\n\n");
               text.append(table(systems)).append('\n');
               text.append(remarks(results, scenario));
             });
     return text.toString();
+  }
+
+  private static String heading(String scenario) {
+    return switch (scenario) {
+      case Now.NAME -> Now.NAME + ": create and run now";
+      case Disk.NAME -> Disk.NAME + ": bytes of a finished task";
+      default -> scenario;
+    };
   }
 
   /** Has only the columns that at least one system measured. */
@@ -104,7 +114,7 @@ public final class Report {
   /**
    * @param left how many columns are left-aligned
    */
-  private static String lines(List<List<String>> rows, int left) {
+  static String lines(List<List<String>> rows, int left) {
     int columns = rows.getFirst().size();
     int[] widths = new int[columns];
     for (List<String> row : rows) {

@@ -24,7 +24,7 @@ public final class Proc {
   private Proc() {}
 
   /** Current or peak resident memory of a process. */
-  enum Memory {
+  public enum Memory {
     NOW("VmRSS"),
     PEAK("VmHWM");
 
@@ -70,7 +70,7 @@ public final class Proc {
   }
 
   /** A process and all its descendants. */
-  static List<Long> tree(long pid) {
+  public static List<Long> tree(long pid) {
     return stats(pid).stream().map(Stat::pid).toList();
   }
 
@@ -120,7 +120,7 @@ public final class Proc {
   }
 
   /** Memory of processes in MB; shared pages count for each process. */
-  static double rssMb(List<Long> pids, Memory memory) {
+  public static double rssMb(List<Long> pids, Memory memory) {
     double sum = 0;
     for (long pid : pids) {
       try {
@@ -135,6 +135,12 @@ public final class Proc {
   static double rssMb(String status, Memory memory) {
     Matcher matcher = memory.line.matcher(status);
     return matcher.find() ? Long.parseLong(matcher.group(1)) / 1024.0 : 0;
+  }
+
+  /** The load average of the machine over the last minute. */
+  public static double load() throws IOException {
+    String averages = Files.readString(ROOT.resolve("loadavg"));
+    return Double.parseDouble(averages.substring(0, averages.indexOf(' ')));
   }
 
   private static String read(long pid, String file) throws IOException {

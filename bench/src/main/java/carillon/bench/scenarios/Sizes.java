@@ -8,10 +8,12 @@ import java.time.Duration;
  * @param warmUp tasks drained before the measurement, so that the JIT has compiled the code
  * @param httpWarmUp warm-up tasks of http, which has more code to compile
  * @param enqueueWarmUp duration of the warm-up of enqueue
- * @param drain tasks of drain, growth, snapshot and lanes
+ * @param drain tasks of drain, growth, snapshot, lanes and disk
  * @param future tasks of growth that are due in the next weeks
  * @param bulk tasks created in bulk
  * @param http tasks delivered over HTTP in a round
+ * @param nowWarmUp warm-up tasks of now, which are created one by one
+ * @param now tasks of now in a round
  * @param pull tasks claimed by workers
  * @param burst tasks due at one instant
  * @param bigBurst tasks of burst-500k
@@ -19,7 +21,7 @@ import java.time.Duration;
  * @param watching duration of each measurement of streams
  * @param window over which the tasks of lateness are spread
  * @param enqueuing duration of enqueue
- * @param rounds of drain, lanes and http, fewer if they take long
+ * @param rounds of drain, lanes, http and now, fewer if they take long
  * @param pairs of growth and snapshot: one round without and one with the disturbance
  * @param timeout after which a scenario stops and reports what has finished
  */
@@ -31,6 +33,8 @@ public record Sizes(
     int future,
     int bulk,
     int http,
+    int nowWarmUp,
+    int now,
     int pull,
     int burst,
     int bigBurst,
@@ -51,6 +55,8 @@ public record Sizes(
           200_000,
           200_000,
           20_000,
+          10_000,
+          20_000,
           30_000,
           20_000,
           100_000,
@@ -70,6 +76,8 @@ public record Sizes(
           300_000,
           5_000_000,
           1_000_000,
+          60_000,
+          150_000,
           60_000,
           150_000,
           50_000,
@@ -121,6 +129,8 @@ public record Sizes(
         Math.min(future, FUTURE_OF_OTHERS),
         Math.min(bulk, maxBulk),
         http,
+        nowWarmUp,
+        now,
         pull,
         burst,
         bigBurst,

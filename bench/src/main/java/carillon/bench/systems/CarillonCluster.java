@@ -101,7 +101,7 @@ public final class CarillonCluster implements Contender {
       SELECT /* bench */ NOT EXISTS (
                  SELECT
                  FROM carillon.lane l
-                 JOIN carillon.task t ON t.lane = l.id AND t.ready_at IS NOT NULL
+                 JOIN carillon.queue q ON q.lane = l.id
                  WHERE l.type = ?)
              AND NOT EXISTS (SELECT FROM carillon.claim WHERE node IS NOT NULL)
       """;
@@ -113,6 +113,7 @@ public final class CarillonCluster implements Contender {
         Statement settings = connection.createStatement();
         PreparedStatement statement = connection.prepareStatement(HAS_ENDED)) {
       settings.execute("SET enable_seqscan = off");
+      settings.execute("SET enable_bitmapscan = off");
       settings.execute("SET enable_hashjoin = off");
       settings.execute("SET enable_mergejoin = off");
       statement.setString(1, type);
@@ -156,21 +157,33 @@ public final class CarillonCluster implements Contender {
   /**
    * How many statements claimed or ended tasks since statistics were reset. They are recognised by
    * their SQL, because PostgreSQL drops a comment that precedes a statement.
+   *
+   * @throws IllegalStateException if there is none of a kind, which means that its SQL has changed
    */
   public double claimsAndEnds() throws SQLException {
-    return Double.parseDouble(
-        store()
-            .asSuperuser()
-            .one(
-                """
-                SELECT coalesce(sum(calls), 0)
-                FROM pg_stat_statements s
-                JOIN pg_database d ON d.oid = s.dbid
-                WHERE d.datname = current_database()
-                  AND s.toplevel
-                  AND (s.query LIKE '%SKIP LOCKED%' OR s.query LIKE '%AS next_at%' OR s.query LIKE '%WITH done AS (%')
-                """));
+    double claims = calls("%SKIP LOCKED%INSERT INTO carillon.claim (%");
+    double nextDue = calls("%AS next_at%");
+    double ends = calls("%WHERE c.id = f.claim%UPDATE carillon.task%");
+    if (claims == 0 || ends == 0) {
+      throw new IllegalStateException(
+          "found %.0f claims and %.0f ends in pg_stat_statements".formatted(claims, ends));
+    }
+    return claims + nextDue + ends;
   }
+
+  private double calls(String pattern) throws SQLException {
+    return Double.parseDouble(store().asSuperuser().one(CALLS, pattern));
+  }
+
+  private static final String CALLS =
+      """
+      SELECT coalesce(sum(calls), 0)
+      FROM pg_stat_statements s
+      JOIN pg_database d ON d.oid = s.dbid
+      WHERE d.datname = current_database()
+        AND s.toplevel
+        AND s.query LIKE ?
+      """;
 
   @Override
   public void close() throws SQLException {

@@ -162,15 +162,15 @@ public final class CarillonServer implements Scheduler {
 
   private static final String PARTITIONS_OF =
       """
-      SELECT string_agg(DISTINCT t.tableoid::regclass::text, ' ')
+      SELECT string_agg(DISTINCT to_char(t.partition, 'YYYYMMDD'), ' ')
       FROM carillon.task t
       JOIN carillon.lane l ON l.id = t.lane
       WHERE l.type = ?
       """;
 
-  // Spreads the copies of each task over the hour after it is due. The id of a copy has the
-  // timestamp
-  // of the original, which determines the partition, and ends in the number of the copy.
+  // Spreads the copies of each task, with their rows in the queue, over the hour after it is due.
+  // The id of a copy has the timestamp of the original, which determines the partition, and ends in
+  // the number of the copy.
   private static final String COPY =
       """
       DO $$
@@ -184,14 +184,20 @@ public final class CarillonServer implements Scheduler {
                 AND attname NOT IN ('id', 'due_at', 'ready_at'));
       BEGIN
           EXECUTE format(
-              'INSERT INTO {partition} (id, due_at, ready_at, %1$s)
-               SELECT (left(id::text, 24) || lpad(to_hex(n), 12, ''0''))::uuid,
-                      due_at + n * interval ''1 hour'' / {copies},
-                      ready_at + n * interval ''1 hour'' / {copies},
-                      %1$s
-               FROM {partition}
-               CROSS JOIN generate_series(1, {copies}) n
-               WHERE lane IN (SELECT id FROM carillon.lane WHERE type = ''{type}'')',
+              'WITH copies AS (
+                   INSERT INTO carillon.task_{partition} (id, due_at, ready_at, %1$s)
+                   SELECT (left(id::text, 24) || lpad(to_hex(n), 12, ''0''))::uuid,
+                          due_at + n * interval ''1 hour'' / {copies},
+                          ready_at + n * interval ''1 hour'' / {copies},
+                          %1$s
+                   FROM carillon.task_{partition}
+                   CROSS JOIN generate_series(1, {copies}) n
+                   WHERE lane IN (SELECT id FROM carillon.lane WHERE type = ''{type}'')
+                   RETURNING ready_at, expires_at, id, lane, partition, octet_length(payload) AS payload_bytes
+               )
+               INSERT INTO carillon.queue_{partition} (ready_at, expires_at, id, lane, partition, payload_bytes)
+               SELECT ready_at, expires_at, id, lane, partition, payload_bytes
+               FROM copies',
               same);
       END
       $$
@@ -221,12 +227,25 @@ public final class CarillonServer implements Scheduler {
 
   /** Counts tasks of all types with this prefix that were created since then. */
   public double seconds(long tasks, String prefix, String since) throws SQLException {
+    return seconds(tasks, "min(t.started_at)", prefix, since);
+  }
+
+  /**
+   * Seconds from a time to the last end of the tasks that were created last.
+   *
+   * @param from as returned by {@link #now}
+   */
+  public double secondsFrom(String from, long tasks) throws SQLException {
+    return seconds(tasks, "'" + from + "'::timestamptz", type, SINCE_EVER);
+  }
+
+  private double seconds(long tasks, String from, String prefix, String since) throws SQLException {
     long completed = (long) Double.parseDouble(query("count(*)", prefix, since));
     if (completed != tasks) {
       throw new IllegalStateException(completed + " of " + tasks + " tasks have completed");
     }
     return Double.parseDouble(
-        query("extract(epoch FROM max(t.finished_at) - min(t.started_at))", prefix, since));
+        query("extract(epoch FROM max(t.finished_at) - " + from + ")", prefix, since));
   }
 
   /** The time of the database's clock. */

@@ -1,11 +1,13 @@
 package carillon.bench.systems;
 
+import carillon.bench.figures.Sample;
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.time.Instant;
 import java.util.stream.DoubleStream;
 
 /**
@@ -116,6 +118,91 @@ public record Database(
       statement.setObject(i + 1, arguments[i]);
     }
     return statement;
+  }
+
+  /** The numbers of the only row, by the names of its columns; NULL is 0. */
+  public Sample row(String sql, Object... arguments) throws SQLException {
+    try (Connection connection = connect()) {
+      return row(connection, sql, arguments);
+    }
+  }
+
+  private static Sample row(Connection connection, String sql, Object... arguments)
+      throws SQLException {
+    try (PreparedStatement statement = prepare(connection, sql, arguments);
+        ResultSet rows = statement.executeQuery()) {
+      rows.next();
+      Sample row = new Sample();
+      for (int i = 1; i <= rows.getMetaData().getColumnCount(); i++) {
+        row.with(rows.getMetaData().getColumnLabel(i), rows.getDouble(i));
+      }
+      return row;
+    }
+  }
+
+  /**
+   * How many due tasks wait, and for how many seconds the first of them.
+   *
+   * @param from tasks that were due earlier are not counted: without this, the query would read the
+   *     dead rows of all that have waited before
+   */
+  public Sample waiting(Instant from) throws SQLException {
+    try (Connection connection = connect();
+        Statement settings = connection.createStatement()) {
+      settings.execute("SET enable_seqscan = off"); // statistics of a queue are out of date
+      settings.execute("SET enable_bitmapscan = off");
+      settings.execute("SET enable_hashjoin = off");
+      settings.execute("SET enable_mergejoin = off");
+      return row(connection, WAITING, from.toString());
+    }
+  }
+
+  private static final String WAITING =
+      """
+      SELECT count(*) AS tasks,
+             greatest(0, extract(epoch FROM clock_timestamp() - min(q.ready_at))) AS seconds
+      FROM carillon.lane l
+      JOIN carillon.queue q ON q.lane = l.id AND q.ready_at BETWEEN ?::timestamptz AND now()
+      """;
+
+  /**
+   * Size and statistics of one of Carillon's tables with all its partitions. {@code other} are
+   * TOAST, free space and visibility maps.
+   */
+  public Sample table(String name) throws SQLException {
+    return row(TABLE, name);
+  }
+
+  private static final String TABLE =
+      """
+      SELECT coalesce(sum(pg_relation_size(c.oid)), 0) AS heap,
+             coalesce(sum(pg_indexes_size(c.oid)), 0) AS indexes,
+             coalesce(sum(pg_table_size(c.oid) - pg_relation_size(c.oid)), 0) AS other,
+             coalesce(sum(pg_stat_get_dead_tuples(c.oid)), 0) AS dead,
+             coalesce(sum(pg_stat_get_dead_tuples(c.reltoastrelid)), 0) AS toast_dead,
+             coalesce(sum(pg_stat_get_tuples_updated(c.oid)), 0) AS updated,
+             coalesce(sum(pg_stat_get_tuples_hot_updated(c.oid)), 0) AS hot,
+             coalesce(sum(pg_stat_get_autovacuum_count(c.oid)), 0) AS autovacuums
+      FROM pg_class c
+      WHERE c.relnamespace = 'carillon'::regnamespace
+        AND c.relkind = 'r'
+        AND regexp_replace(c.relname, '_[0-9]{8}$', '') = ?
+      """;
+
+  /** Vacuums one of Carillon's tables with all its partitions. */
+  public void vacuum(String table) throws SQLException {
+    executeFor(
+        "VACUUM ",
+        asSuperuser() // with the search_path of the session that runs the VACUUM
+            .one(
+                """
+                SELECT coalesce(string_agg(c.oid::regclass::text, ', '), '')
+                FROM pg_class c
+                WHERE c.relnamespace = 'carillon'::regnamespace
+                  AND c.relkind = 'r'
+                  AND regexp_replace(c.relname, '_[0-9]{8}$', '') = ?
+                """,
+                table));
   }
 
   @Override

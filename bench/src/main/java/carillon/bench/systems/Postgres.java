@@ -61,6 +61,16 @@ public final class Postgres implements AutoCloseable {
   }
 
   public static Postgres start(Path directory) throws IOException, InterruptedException {
+    return start(directory, Map.of());
+  }
+
+  /**
+   * Starts it with some other settings.
+   *
+   * @param changed settings that differ from those of the benchmark
+   */
+  public static Postgres start(Path directory, Map<String, String> changed)
+      throws IOException, InterruptedException {
     Path seed = directory.resolve("seed");
     Node.start(seed, List.of()).close(); // leaves binaries, a data directory and its passwords
     Path cluster = seed.resolve("postgres");
@@ -73,7 +83,9 @@ public final class Postgres implements AutoCloseable {
     int port = freePort();
     List<String> command = program(cluster, bin, "postgres");
     command.addAll(List.of("-D", cluster.toString(), "-c", "port=" + port));
-    SETTINGS.forEach((name, value) -> command.addAll(List.of("-c", name + "=" + value)));
+    Map<String, String> settings = new LinkedHashMap<>(SETTINGS);
+    settings.putAll(changed);
+    settings.forEach((name, value) -> command.addAll(List.of("-c", name + "=" + value)));
     Process process =
         new ProcessBuilder(command)
             .directory(bin.toFile())

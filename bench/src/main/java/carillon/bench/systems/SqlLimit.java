@@ -22,22 +22,16 @@ public final class SqlLimit implements Worker {
 
   /** The same as Carillon's connections: statistics of a queue are always out of date. */
   private static final String PLANS =
-      "SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off;"
-          + " SET enable_incremental_sort = off; SET max_parallel_workers_per_gather = 0;"
-          + " SET plan_cache_mode = force_generic_plan";
-
-  /** Rows in claim have a foreign key to their node. */
-  private static final String NODE =
-      """
-      INSERT INTO carillon.node (id, label, roles, version, lease_until)
-      VALUES ('sql', 'sql', '{}', '', 'infinity')
-      """;
+      "SET enable_seqscan = off; SET enable_bitmapscan = off; SET enable_hashjoin = off; SET"
+          + " enable_mergejoin = off; SET enable_incremental_sort = off; SET"
+          + " max_parallel_workers_per_gather = 0; SET plan_cache_mode = force_generic_plan";
 
   /**
    * Claiming and completing are separate transactions, because a crash between them must be
-   * detectable. A claim sets the same columns as WorkQueue.claimDue and inserts one row in claim; a
-   * completion sets those of Completions.complete and deletes that row. The next claim continues at
-   * the last position in the index, like the cursor of a lane.
+   * detectable. A claim deletes the rows of its tasks in queue and inserts one row in claim, as
+   * WorkQueue.claimPlain does; the rows in task stay as they are. A completion sets the columns
+   * that Completions.complete sets, once per task, and deletes the row in claim. The next claim
+   * continues at the last position in the index, like the cursor of a lane.
    */
   private static final String DRAIN =
       """
@@ -46,12 +40,13 @@ public final class SqlLimit implements Worker {
           this_claim uuid;
           from_at    timestamptz := '-infinity';
           ids        uuid[];
+          lease      int;
       BEGIN
           LOOP
               this_claim := gen_random_uuid();
               WITH due AS MATERIALIZED (
-                  SELECT ctid AS row_id, ready_at
-                  FROM carillon.task_{partition}
+                  SELECT ctid AS row_id
+                  FROM carillon.queue_{partition}
                   WHERE lane = this_lane
                     AND ready_at >= from_at
                     AND ready_at <= (SELECT clock_timestamp())
@@ -59,51 +54,48 @@ public final class SqlLimit implements Worker {
                   LIMIT batch
                   FOR UPDATE SKIP LOCKED
               ), taken AS (
-                  UPDATE carillon.task_{partition} t
-                  SET state = 'RUNNING',
-                      ready_at = NULL,
-                      version = t.version + 1,
-                      attempt = t.attempt + 1,
-                      fence = t.fence + 1,
-                      claim = this_claim,
-                      leased_by = 'sql',
-                      lease_until = NULL,
-                      started_at = clock_timestamp(),
-                      status = NULL,
-                      failure = NULL,
-                      error = NULL,
-                      output = NULL,
-                      request = NULL
-                  FROM due
-                  WHERE t.ctid = due.row_id
-                    AND t.state = 'PENDING'
-                  RETURNING t.tenant, t.id, t.partition, due.ready_at
+                  DELETE FROM carillon.queue_{partition} q
+                  USING due
+                  WHERE q.ctid = due.row_id
+                  RETURNING q.id, q.partition, q.fence + 1 AS fence, q.ready_at
               ), claimed AS (
-                  INSERT INTO carillon.claim (id, node, partition, tenants, tasks)
-                  SELECT this_claim, 'sql', partition, array_agg(tenant), array_agg(id)
+                  INSERT INTO carillon.claim (id, node, leased_by, partition, tenants, tasks, fences)
+                  SELECT this_claim, 'sql', 'sql', partition, array_agg(1), array_agg(id), array_agg(fence)
                   FROM taken
                   GROUP BY partition
               )
-              SELECT array_agg(id), max(ready_at)
-              INTO ids, from_at
+              SELECT array_agg(id), max(fence), max(ready_at)
+              INTO ids, lease, from_at
               FROM taken;
               COMMIT;
               EXIT WHEN ids IS NULL;
 
-              UPDATE carillon.task_{partition}
+              WITH f AS MATERIALIZED (
+                  SELECT leased_by, started_at, lease AS fence
+                  FROM carillon.claim
+                  WHERE id = this_claim
+              )
+              UPDATE carillon.task_{partition} t
               SET state = 'COMPLETED',
+                  ready_at = NULL,
                   finished_at = clock_timestamp(),
-                  version = version + 1,
-                  claim = NULL,
+                  version = t.version + 2,
+                  attempt = t.attempt + 1,
+                  fence = f.fence,
+                  leased_by = f.leased_by,
                   lease_until = NULL,
+                  started_at = f.started_at,
                   status = NULL,
+                  failure = NULL,
+                  error = NULL,
                   output = NULL,
                   request = NULL,
-                  progress = NULL
-              WHERE tenant = 1
-                AND id = ANY (ids)
-                AND state = 'RUNNING'
-                AND claim = this_claim;
+                  progress = t.progress
+              FROM f
+              WHERE t.tenant = 1
+                AND t.id = ANY (ids)
+                AND t.state = 'PENDING'
+                AND t.fence = f.fence - 1;
               DELETE FROM carillon.claim
               WHERE id = this_claim;
               COMMIT;
@@ -129,7 +121,6 @@ public final class SqlLimit implements Worker {
   static SqlLimit start(Database database) throws SQLException {
     SqlLimit limit = new SqlLimit(database, LocalDate.now(ZoneOffset.UTC));
     database.execute("SELECT carillon.create_partition('" + limit.day + "')");
-    database.execute(NODE);
     database.execute(limit.inPartition(DRAIN));
     return limit;
   }
@@ -145,9 +136,9 @@ public final class SqlLimit implements Worker {
 
   @Override
   public String settings() {
-    return ("Carillon's own tables; a procedure on %d connections with a lane each: claim, one row"
-            + " for the claim, commit, completion by id = ANY, delete that row, commit;"
-            + " batches of %,d; %s")
+    return ("Carillon's own tables; a procedure on %d connections with a lane each: delete from the"
+            + " queue, one row for the claim, commit, completion by id = ANY, delete that row,"
+            + " commit; batches of %,d; %s")
         .formatted(CONNECTIONS, BATCH, PLANS);
   }
 
@@ -166,17 +157,29 @@ public final class SqlLimit implements Worker {
     insert("interval '1 hour' + n * interval '30 days' / " + tasks, tasks);
   }
 
-  /** Distributes tasks round-robin to the lanes, as slices do. */
+  /**
+   * Inserts what TaskInserts.insert does: a row in task and one in queue. Distributes tasks
+   * round-robin to the lanes, as slices do.
+   */
   private void insert(String due, int tasks) throws SQLException {
     loads++;
     database.execute(
         inPartition(
             """
-            INSERT INTO carillon.task_{partition} (tenant, id, partition, lane, ready_at, due_at, created_at, payload)
-            SELECT 1, uuidv7(n * interval '1 us'), '%1$s'::date, %2$d + n %% %3$d, due, due, clock_timestamp(),
-                   '%5$s'
-            FROM generate_series(1, %4$d) n
-            CROSS JOIN LATERAL (SELECT clock_timestamp() + %6$s AS due) d
+            WITH created AS (
+                INSERT INTO carillon.task_{partition} (
+                    tenant, id, partition, lane, ready_at, due_at, created_at, payload)
+                SELECT 1, uuidv7(n * interval '1 us'), '%1$s'::date, %2$d + n %% %3$d, due, due, clock_timestamp(),
+                       '%5$s'
+                FROM generate_series(1, %4$d) n
+                CROSS JOIN LATERAL (SELECT clock_timestamp() + %6$s AS due) d
+                RETURNING ready_at, expires_at, id, lane, partition, octet_length(payload) AS payload_bytes,
+                    concurrency_key
+            )
+            INSERT INTO carillon.queue_{partition}
+                (ready_at, expires_at, id, lane, partition, payload_bytes, concurrency_key)
+            SELECT ready_at, expires_at, id, lane, partition, payload_bytes, concurrency_key
+            FROM created
             """
                 .formatted(day, lane(0), CONNECTIONS, tasks, Tasks.payload(), due)));
   }
@@ -215,6 +218,7 @@ public final class SqlLimit implements Worker {
     return finished.get();
   }
 
+  /** From the start of the first claim: a completion copies that to its tasks. */
   @Override
   public double seconds(long tasks) throws SQLException {
     String completed =

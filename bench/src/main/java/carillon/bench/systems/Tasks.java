@@ -15,6 +15,29 @@ public final class Tasks {
     return PAYLOAD;
   }
 
+  private static final int DIGITS = 9;
+  private static final int NUMBER_AT = PAYLOAD.indexOf('x');
+
+  /** The JSON of one task whose payload, of the same length, has a number. */
+  public static String numbered(String type, int number) {
+    String digits = Integer.toString(number);
+    String payload =
+        PAYLOAD.substring(0, NUMBER_AT)
+            + "0".repeat(DIGITS - digits.length())
+            + digits
+            + PAYLOAD.substring(NUMBER_AT + DIGITS);
+    return "{\"type\":\"" + type + "\",\"payload\":" + payload + "}";
+  }
+
+  /** The number in a payload. */
+  public static int number(byte[] payload) {
+    int number = 0;
+    for (int i = NUMBER_AT; i < NUMBER_AT + DIGITS; i++) {
+      number = number * 10 + payload[i] - '0';
+    }
+    return number;
+  }
+
   /**
    * The JSON of one task.
    *

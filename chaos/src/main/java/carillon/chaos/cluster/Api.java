@@ -75,6 +75,10 @@ public final class Api implements AutoCloseable {
       return new Call("PUT", path, key, null, body, null);
     }
 
+    public static Call patch(String path, String key, String body) {
+      return new Call("PATCH", path, key, null, body, null);
+    }
+
     public Call withIdempotencyKey(String newKey) {
       return new Call(method, path, key, tenant, body, newKey);
     }

@@ -7,7 +7,8 @@ import java.sql.Statement;
 /**
  * Makes the reports of one worker outlast its leases. A trigger blocks them after they have locked
  * their tasks, until another transaction waits for them or the reaper has had time to look for
- * expired claims. Installed before there is any load, because it locks {@code carillon.task}.
+ * expired claims. Installed after the witness, which knows the leases, and before there is any
+ * load, because it locks {@code carillon.task}.
  */
 public final class SlowReports {
 
@@ -18,8 +19,15 @@ public final class SlowReports {
       """
       /* SlowReports.install */
       CREATE FUNCTION chaos.outlast() RETURNS trigger LANGUAGE plpgsql AS $$
+      DECLARE
+          lease_end timestamptz := (SELECT h.lease_until
+                                    FROM chaos.held h
+                                    WHERE h.tenant = NEW.tenant
+                                      AND h.task = NEW.id
+                                      AND h.fence = NEW.fence
+                                    LIMIT 1);
       BEGIN
-          WHILE clock_timestamp() < OLD.lease_until + interval '2 s' -- the reaper runs every second
+          WHILE clock_timestamp() < lease_end + interval '2 s' -- the reaper runs every second
               AND NOT EXISTS (
                   SELECT FROM pg_locks
                   WHERE NOT granted
@@ -32,7 +40,7 @@ public final class SlowReports {
       $$;
       CREATE TRIGGER outlast AFTER UPDATE ON carillon.task
           FOR EACH ROW
-          WHEN (OLD.leased_by = '%s' AND OLD.state = 'RUNNING' AND NEW.state = 'COMPLETED')
+          WHEN (OLD.state = 'PENDING' AND NEW.state = 'COMPLETED' AND NEW.leased_by = '%s')
           EXECUTE FUNCTION chaos.outlast();
       """
           .formatted(WORKER);

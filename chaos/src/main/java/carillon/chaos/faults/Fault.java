@@ -42,7 +42,7 @@ public enum Fault {
   ROLLING_PARTITION(Scope.ALL_NODES, 1, 3_000, 5_000),
   /** Holds a snapshot open, so that vacuum cannot remove old row versions. */
   HELD_SNAPSHOT(Scope.NONE, 1, 8_000, 12_000),
-  /** Locks the task table against writers. */
+  /** Locks the table of tasks or that of the queue against writers. */
   LOCK_TABLE(Scope.DATABASE, 1, 1_500, 4_000);
 
   /** What a fault occupies while it lasts; two faults never occupy the same. */

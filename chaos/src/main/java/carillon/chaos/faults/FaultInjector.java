@@ -74,7 +74,7 @@ public final class FaultInjector {
       case PARTITION, ONE_WAY_PARTITION, DELAY -> disturb(victim.orElseThrow(), planned);
       case ROLLING_PARTITION -> rollingPartition(planned);
       case HELD_SNAPSHOT -> holdSnapshot(planned.length());
-      case LOCK_TABLE -> lockTable(planned.length());
+      case LOCK_TABLE -> lockTable(planned);
     }
   }
 
@@ -170,7 +170,7 @@ public final class FaultInjector {
       FROM pg_stat_activity
       WHERE datname = current_database()
         AND state <> 'idle'
-        AND query LIKE '/* WorkQueue.claim%'
+        AND (query LIKE '/* WorkQueue.claim%' OR query LIKE '/* TaskInserts.insertClaimed%')
       """;
 
   private static long number(PreparedStatement statement) throws SQLException {
@@ -262,12 +262,14 @@ public final class FaultInjector {
     }
   }
 
-  private void lockTable(Duration length) throws SQLException, InterruptedException {
+  private void lockTable(PlannedFault planned) throws SQLException, InterruptedException {
+    String table =
+        new SplittableRandom(planned.draw()).nextBoolean() ? "carillon.task" : "carillon.queue";
     try (Connection connection = cluster.connect();
         Statement statement = connection.createStatement()) {
       connection.setAutoCommit(false);
-      statement.execute("/* FaultInjector.lockTable */ LOCK TABLE carillon.task IN SHARE MODE");
-      Thread.sleep(length);
+      statement.execute("/* FaultInjector.lockTable */ LOCK TABLE " + table + " IN SHARE MODE");
+      Thread.sleep(planned.length());
       connection.rollback();
     }
   }

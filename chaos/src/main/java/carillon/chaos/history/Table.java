@@ -22,7 +22,7 @@ public enum Table {
              t.ready_at, t.started_at, t.finished_at, t.cancel_requested, t.schedule, t.fire_at, t.leased_by, t.claim,
              t.status, t.failure, t.error, t.crashes, t.retry, t.expires_at, t.concurrency_key,
              CASE WHEN jsonb_typeof(t.payload::jsonb) = 'object' THEN t.payload::jsonb ->> 'n' END AS n
-      FROM carillon.task t
+      FROM carillon.every_task t
       JOIN carillon.lane l ON l.id = t.lane
       """),
 
@@ -58,6 +58,8 @@ public enum Table {
   NODE("SELECT * FROM carillon.node"),
 
   CLAIM("SELECT id, node, lease_until, cardinality(tasks) AS tasks FROM carillon.claim"),
+
+  MISPLACED("SELECT tenant, id AS task, state, queue_rows, claims FROM carillon.misplaced_task"),
 
   TASK_LOG("SELECT * FROM chaos.task_log"),
 

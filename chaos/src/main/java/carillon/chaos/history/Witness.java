@@ -8,6 +8,13 @@ import java.sql.Statement;
  * Triggers that record inside the database what the program changes: who held a task when it was
  * written and until when, which term led, where the cursor of a schedule was, when a node started a
  * suspect. The program does not know about them. Installed once, after the migrations.
+ *
+ * <p>The log of tasks shows what users see. A task is RUNNING there from the insert of a claim that
+ * lists it until the update of its row that raises its fence, and its attempt, fence and version
+ * count the attempt from the claim on, although the row of the task does not change before the end.
+ * All changes of a task are logged in their order: a claim is logged while it has the queue row,
+ * which every change of a waiting task locks too, and an end can only follow the commit of the
+ * claim.
  */
 public final class Witness {
 
@@ -23,6 +30,7 @@ public final class Witness {
           pid           int NOT NULL DEFAULT pg_backend_pid(),
           session       text NOT NULL DEFAULT session_user,
           pool          text NOT NULL DEFAULT current_setting('application_name'),
+          xact          xid8 NOT NULL DEFAULT pg_current_xact_id(),
           tenant        int NOT NULL,
           task          uuid NOT NULL,
           from_state    text, -- NULL: inserted
@@ -35,11 +43,23 @@ public final class Witness {
           to_fence      int,
           from_claim    uuid,
           to_claim      uuid,
-          holder        text, -- leased_by before the change
+          holder        text, -- the holder before the change; NULL: none
           held_until    timestamptz, -- end of the holder's lease at that time
           ready_at      timestamptz, -- could be claimed from then on
-          cancel        boolean
+          cancel        boolean,
+          edited        boolean -- its payload changed
       );
+      -- Each task of each claim. Rows stay: the row of a claim may be gone when the end of its last task is logged.
+      CREATE TABLE chaos.held (
+          tenant      int NOT NULL,
+          task        uuid NOT NULL,
+          fence       int NOT NULL, -- of the lease
+          claim       uuid NOT NULL,
+          node        text, -- whose lease covers it; NULL: lease_until counts
+          holder      text NOT NULL,
+          lease_until timestamptz
+      );
+      CREATE INDEX ON chaos.held (task, fence); -- for every change of a waiting or running task
       CREATE TABLE chaos.leader_log (
           seq         bigint GENERATED ALWAYS AS IDENTITY,
           at          timestamptz NOT NULL DEFAULT clock_timestamp(),
@@ -86,29 +106,91 @@ public final class Witness {
   private static final String TRIGGERS =
       """
       /* Witness.install */
+      -- The claim under which a task runs, by its stored row; all NULL: it does not run.
+      CREATE FUNCTION chaos.holder(of_tenant int, of_task uuid, state text, stored_fence int, renewed timestamptz)
+      RETURNS chaos.held LANGUAGE plpgsql AS $$
+      DECLARE
+          found chaos.held;
+      BEGIN
+          IF state = 'PENDING' THEN
+              SELECT h.tenant, h.task, h.fence, h.claim, h.node, h.holder,
+                     coalesce(renewed, h.lease_until,
+                              (SELECT n.lease_until FROM carillon.node n WHERE n.id = h.node))
+              INTO found
+              FROM chaos.held h
+              WHERE h.tenant = of_tenant
+                AND h.task = of_task
+                AND h.fence = stored_fence + 1
+              LIMIT 1;
+          END IF;
+          RETURN found;
+      END
+      $$;
+
       CREATE FUNCTION chaos.task_seen() RETURNS trigger LANGUAGE plpgsql AS $$
+      DECLARE
+          held chaos.held; -- before the change
+          ran  int := 0; -- 1 if it was running, to be added to what is stored
+          runs int := 0; -- 1 if it is still running
       BEGIN
           IF TG_OP = 'INSERT' THEN
-              INSERT INTO chaos.task_log (tenant, task, to_state, to_version, to_attempt, to_fence, to_claim, cancel)
-              VALUES (NEW.tenant, NEW.id, NEW.state, NEW.version, NEW.attempt, NEW.fence, NEW.claim,
-                      NEW.cancel_requested);
-          ELSIF TG_OP = 'DELETE' THEN
-              INSERT INTO chaos.task_log (tenant, task, from_state, from_version, from_attempt, from_fence, from_claim)
-              VALUES (OLD.tenant, OLD.id, OLD.state, OLD.version, OLD.attempt, OLD.fence, OLD.claim);
-          ELSE
-              INSERT INTO chaos.task_log (
-                  tenant, task, from_state, to_state, from_version, to_version, from_attempt, to_attempt, from_fence,
-                  to_fence, from_claim, to_claim, holder, held_until, ready_at, cancel)
-              VALUES (NEW.tenant, NEW.id, OLD.state, NEW.state, OLD.version, NEW.version, OLD.attempt, NEW.attempt,
-                      OLD.fence, NEW.fence, OLD.claim, NEW.claim, OLD.leased_by,
-                      coalesce(OLD.lease_until, (SELECT n.lease_until FROM carillon.node n WHERE n.id = OLD.leased_by)),
-                      OLD.ready_at, NEW.cancel_requested);
+              INSERT INTO chaos.task_log (tenant, task, to_state, to_version, to_attempt, to_fence, cancel)
+              VALUES (NEW.tenant, NEW.id, NEW.state, NEW.version, NEW.attempt, NEW.fence, NEW.cancel_requested);
+              RETURN NULL;
           END IF;
+          held := chaos.holder(OLD.tenant, OLD.id, OLD.state::text, OLD.fence, OLD.lease_until);
+          IF held.claim IS NOT NULL THEN
+              ran := 1;
+          END IF;
+          IF TG_OP = 'DELETE' THEN
+              INSERT INTO chaos.task_log (
+                  tenant, task, from_state, from_version, from_attempt, from_fence, from_claim, holder, held_until)
+              VALUES (OLD.tenant, OLD.id, CASE WHEN ran = 1 THEN 'RUNNING' ELSE OLD.state::text END,
+                      OLD.version + ran, OLD.attempt + ran, OLD.fence + ran, held.claim, held.holder,
+                      held.lease_until);
+              RETURN NULL;
+          END IF;
+          IF NEW.state = 'PENDING' AND NEW.fence = OLD.fence THEN
+              runs := ran;
+          END IF;
+          INSERT INTO chaos.task_log (
+              tenant, task, from_state, to_state, from_version, to_version, from_attempt, to_attempt, from_fence,
+              to_fence, from_claim, to_claim, holder, held_until, ready_at, cancel, edited)
+          VALUES (NEW.tenant, NEW.id, CASE WHEN ran = 1 THEN 'RUNNING' ELSE OLD.state::text END,
+                  CASE WHEN runs = 1 THEN 'RUNNING' ELSE NEW.state::text END, OLD.version + ran, NEW.version + runs,
+                  OLD.attempt + ran, NEW.attempt + runs, OLD.fence + ran, NEW.fence + runs, held.claim,
+                  CASE WHEN runs = 1 THEN held.claim END, held.holder, held.lease_until,
+                  CASE WHEN ran = 0 THEN OLD.ready_at END, NEW.cancel_requested,
+                  NEW.payload IS DISTINCT FROM OLD.payload);
           RETURN NULL;
       END
       $$;
       CREATE TRIGGER seen AFTER INSERT OR UPDATE OR DELETE ON carillon.task
           FOR EACH ROW EXECUTE FUNCTION chaos.task_seen();
+
+      CREATE FUNCTION chaos.claim_seen() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN
+          -- Reads the tasks as they are after the claim has locked their queue rows.
+          INSERT INTO chaos.task_log (
+              tenant, task, from_state, to_state, from_version, to_version, from_attempt, to_attempt, from_fence,
+              to_fence, from_claim, to_claim, holder, held_until, ready_at, cancel, edited)
+          SELECT c.tenant, c.task, CASE WHEN h.claim IS NULL THEN coalesce(t.state::text, 'MISSING') ELSE 'RUNNING' END,
+                 'RUNNING', t.version + h.ran, t.version + 1, t.attempt + h.ran, t.attempt + 1, t.fence + h.ran,
+                 c.fence, h.claim, NEW.id, h.holder, h.lease_until, t.ready_at, t.cancel_requested, false
+          FROM unnest(NEW.tenants, NEW.tasks, NEW.fences) AS c (tenant, task, fence)
+          LEFT JOIN carillon.task t ON t.tenant = c.tenant AND t.id = c.task AND t.partition = NEW.partition
+          CROSS JOIN LATERAL (
+              SELECT o.claim, o.holder, o.lease_until, (o.claim IS NOT NULL)::int AS ran
+              FROM chaos.holder(t.tenant, t.id, t.state::text, t.fence, t.lease_until) o
+          ) h;
+          INSERT INTO chaos.held (tenant, task, fence, claim, node, holder, lease_until)
+          SELECT c.tenant, c.task, c.fence, NEW.id, NEW.node, NEW.leased_by, NEW.lease_until
+          FROM unnest(NEW.tenants, NEW.tasks, NEW.fences) AS c (tenant, task, fence);
+          RETURN NULL;
+      END
+      $$;
+      CREATE TRIGGER seen AFTER INSERT ON carillon.claim
+          FOR EACH ROW EXECUTE FUNCTION chaos.claim_seen();
 
       CREATE FUNCTION chaos.leader_seen() RETURNS trigger LANGUAGE plpgsql AS $$
       BEGIN
@@ -162,6 +244,7 @@ public final class Witness {
       /* Witness.install */
       GRANT USAGE ON SCHEMA chaos TO PUBLIC;
       GRANT INSERT ON ALL TABLES IN SCHEMA chaos TO PUBLIC;
+      GRANT SELECT ON chaos.held TO PUBLIC;
       """;
 
   public static void install(Connection connection) throws SQLException {

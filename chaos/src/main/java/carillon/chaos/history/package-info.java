@@ -12,10 +12,11 @@
  * start. Times are microseconds since 1970; {@code node} is a node's label.
  *
  * <pre>
- * submit        tenant, key (idempotency), type, target (http|pull|discard), dueAt, n, payloadHash, maxAttempts, node
+ * submit        tenant, key (idempotency; none-n if it was sent without one), type, target (http|pull|discard), dueAt, n, payloadHash, maxAttempts, node
  *               ok: id, status; fail: status, code; info: error
  * cancel        tenant, id, node          ok: status (200|202), state, version; fail: status
  * redrive       tenant, id, node          ok: status, version; fail: status
+ * edit          tenant, id, node, payloadHash    ok: status, state, version; fail: status
  * get           tenant, id, node          ok: state, version, body (only if it contains another tenant's marker)
  * foreign-get   tenant (of the caller), id     ok: status (404 is correct)
  * work-claim    tenant, worker, max, type ok: tasks [{id, attempt, fence, token, leaseUntil, n, payloadHash}]
@@ -42,6 +43,8 @@
  *         database-log deadlocks (count)      PostgreSQL's log was searched
  *         poison-kill  task, node             poison-call  task, fence: a request that may kill its node
  *         outlasted    task                   a report was accepted a second after its lease ended
+ *         fenced       task                   a late report was rejected while its claim still held another task
+ *         misplaced    tenant, task, state, queue_rows, claims   a row of the view misplaced_task under load
  *         node-start, node-ready, node-exit   node, life, status, expected (false: it exited by itself)
  *         node-stuck   node                   it did not stop in time
  *         metric       node, name, value      at the end

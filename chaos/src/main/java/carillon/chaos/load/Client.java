@@ -7,6 +7,7 @@ import carillon.chaos.cluster.Node;
 import carillon.chaos.cluster.RebindingHost;
 import carillon.chaos.history.Fields;
 import carillon.chaos.history.Recorder;
+import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.util.ArrayDeque;
@@ -19,9 +20,9 @@ import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.JsonNode;
 
 /**
- * A program of one tenant that submits tasks and sometimes cancels, reads or redrives them. When
- * the outcome of a submit is unknown, it repeats the request with the same key, on any node, until
- * it knows.
+ * A program of one tenant that submits tasks and sometimes cancels, reads, redrives or edits them.
+ * When the outcome of a submit with an idempotency key is unknown, it repeats the request with the
+ * same key, on any node, until it knows.
  */
 final class Client {
 
@@ -31,11 +32,20 @@ final class Client {
   private static final int MAX_TRIES = 120;
   private static final long RETRY_MILLIS = 250;
 
+  /** How long an edit waits for its task to become due. */
+  private static final long MAX_EDIT_WAIT_MILLIS = 500;
+
+  /** An edit is sent up to this long before its task is due, so that it races with the claim. */
+  private static final int EDIT_AHEAD_MILLIS = 25;
+
   /**
-   * The client drops the response of one submit in this many, as if it had timed out. Faults alone
-   * lose too few responses to test idempotency keys.
+   * The client drops the response of one submit with a key in this many, as if it had timed out.
+   * Faults alone lose too few responses to test idempotency keys.
    */
-  private static final int DROPPED_RESPONSES = 60;
+  private static final int DROPPED_RESPONSES = 40;
+
+  /** Only a task that is submitted without an idempotency key may start when it is created. */
+  private static final int WITHOUT_KEY_PERCENT = 40;
 
   private final Load load;
   private final Recorder recorder;
@@ -49,10 +59,20 @@ final class Client {
   private long submits;
 
   /** A task that is known to exist. */
-  private record Submitted(String id, boolean dies, Instant at) {}
+  private record Submitted(String id, long n, Instant due, boolean dies, Instant at) {}
 
-  /** A submit that can be repeated with the same key and the same bytes. */
-  private record Submit(Fields fields, String body, String key, boolean dies) {}
+  /**
+   * A submit.
+   *
+   * @param key with which it can be repeated with the same bytes; null if it must not be repeated
+   */
+  private record Submit(
+      Fields fields, String body, @Nullable String key, long n, Instant due, boolean dies) {
+
+    Submitted as(String id, Instant at) {
+      return new Submitted(id, n, due, dies, at);
+    }
+  }
 
   Client(Load load, int index, Tenant tenant) {
     this.load = load;
@@ -118,6 +138,7 @@ final class Client {
         }
       }
       case REDRIVE -> redrive();
+      case EDIT -> edit();
     }
   }
 
@@ -156,12 +177,12 @@ final class Client {
     Submit submit = newSubmit(type, target);
     for (int i = 0; i < MAX_TRIES; i++) {
       Node node = nodes.next();
-      if (submit(submit, node, i > 0)) {
+      if (submit(submit, node, i > 0) || submit.key() == null) {
         break;
       }
       Thread.sleep(RETRY_MILLIS + random.nextInt(100));
     }
-    if (random.nextInt(100) == 0) {
+    if (submit.key() != null && random.nextInt(100) == 0) {
       submit(submit, nodes.next(), true); // repeated although its outcome is known
     }
   }
@@ -189,17 +210,17 @@ final class Client {
     if (dies) {
       body.append(", \"retry\": ").append(Load.retry(maxAttempts));
     }
-    String key = "key-" + n;
+    String key = random.nextInt(100) < WITHOUT_KEY_PERCENT ? null : "key-" + n;
     Fields fields =
         Fields.of("tenant", tenant.name())
-            .and("key", key)
+            .and("key", key == null ? "none-" + n : key)
             .and("type", type)
             .and("target", target)
             .and("dueAt", due)
             .and("n", n)
             .and("payloadHash", Payload.hash(payload))
             .and("maxAttempts", maxAttempts);
-    return new Submit(fields, body.append('}').toString(), key, dies);
+    return new Submit(fields, body.append('}').toString(), key, n, due, dies);
   }
 
   /** Returns whether the outcome is known. */
@@ -207,19 +228,17 @@ final class Client {
       throws InterruptedException {
     Fields fields = submit.fields().and("node", labelOf(node));
     long op = recorder.invoke("submit", isRepeat ? fields.and("again", true) : fields);
-    Reply reply =
-        nodes.call(
-            node,
-            Api.Call.post("/v1/tasks", tenant.key(), submit.body())
-                .withIdempotencyKey(submit.key()));
-    if (!isRepeat && random.nextInt(DROPPED_RESPONSES) == 0) {
+    Api.Call call = Api.Call.post("/v1/tasks", tenant.key(), submit.body());
+    String key = submit.key();
+    Reply reply = nodes.call(node, key == null ? call : call.withIdempotencyKey(key));
+    if (key != null && !isRepeat && random.nextInt(DROPPED_RESPONSES) == 0) {
       reply = new Reply.Lost("the client dropped the response");
     }
     if (reply instanceof Reply.Answered answered && answered.status() / 100 == 2) {
       String id = answered.body().path("id").asString("");
       recorder.ok(op, "submit", Fields.of("id", id).and("status", answered.status()));
       load.acknowledge();
-      remember(new Submitted(id, submit.dies(), clock.instant()));
+      remember(submit.as(id, clock.instant()));
       return true;
     }
     return end(op, "submit", reply) && isRefused(reply);
@@ -294,8 +313,47 @@ final class Client {
   private void change(String what, String id) throws InterruptedException {
     Node node = nodes.next();
     long op = recorder.invoke(what, fieldsOf(id, node));
-    Reply reply =
-        nodes.call(node, Api.Call.post("/v1/tasks/" + id + "/" + what, tenant.key(), null));
+    String path = "/v1/tasks/" + id + "/" + what;
+    endChange(op, what, nodes.call(node, Api.Call.post(path, tenant.key(), null)));
+  }
+
+  /** Edits the payload of the task that is due next, around that time, or else of any task. */
+  private void edit() throws InterruptedException {
+    Instant now = clock.instant();
+    Submitted task = nextDue(now);
+    if (task == null) {
+      task = anyOf(recent);
+    }
+    if (task == null) {
+      return;
+    }
+    long wait = Duration.between(now, task.due()).toMillis() - random.nextInt(EDIT_AHEAD_MILLIS);
+    if (wait > 0 && wait <= MAX_EDIT_WAIT_MILLIS) {
+      Thread.sleep(wait);
+    }
+    Node node = nodes.next();
+    String payload = Payload.edited(tenant, task.n(), random);
+    Fields fields = fieldsOf(task.id(), node).and("payloadHash", Payload.hash(payload));
+    long op = recorder.invoke("edit", fields);
+    String path = "/v1/tasks/" + task.id();
+    String body = "{\"payload\": %s}".formatted(payload);
+    endChange(op, "edit", nodes.call(node, Api.Call.patch(path, tenant.key(), body)));
+  }
+
+  private @Nullable Submitted nextDue(Instant now) {
+    Instant latest = now.plusMillis(MAX_EDIT_WAIT_MILLIS);
+    Submitted next = null;
+    for (Submitted each : recent) {
+      boolean isSoon = each.due().isAfter(now) && each.due().isBefore(latest);
+      if (isSoon && (next == null || each.due().isBefore(next.due()))) {
+        next = each;
+      }
+    }
+    return next;
+  }
+
+  /** Records the result of a cancel, a redrive or an edit. */
+  private void endChange(long op, String what, Reply reply) {
     if (reply instanceof Reply.Answered answered && answered.status() / 100 == 2) {
       recorder.ok(
           op,

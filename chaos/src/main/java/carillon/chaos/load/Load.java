@@ -43,7 +43,8 @@ public final class Load implements AutoCloseable {
     CANCEL_RUNNING,
     GET,
     FOREIGN_GET,
-    REDRIVE
+    REDRIVE,
+    EDIT
   }
 
   /**
@@ -76,7 +77,8 @@ public final class Load implements AutoCloseable {
                 Action.CANCEL_RUNNING, 4,
                 Action.GET, 8,
                 Action.FOREIGN_GET, 3,
-                Action.REDRIVE, 4),
+                Action.REDRIVE, 4,
+                Action.EDIT, 8),
             1,
             56);
 

@@ -12,7 +12,7 @@ import java.util.SplittableRandom;
 /** Creates the tenants of a run, each with a key, a marker and the types that the load uses. */
 public final class Tenants {
 
-  static final String WEB = "web";
+  public static final String WEB = "web";
 
   /** HTTP tasks spread over several lanes. */
   static final String WIDE = "wide";

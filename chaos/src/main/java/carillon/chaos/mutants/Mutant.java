@@ -57,7 +57,9 @@ public record Mutant(
     /** One task kills every node that runs it, among other tasks. */
     POISON(1),
     /** Suspects are cancelled while their node holds them back. */
-    SUSPECTS(1);
+    SUSPECTS(1),
+    /** Tasks are edited all the time until they start. */
+    EDITS(1);
 
     private final int nodes;
 

@@ -13,6 +13,23 @@ public final class Mutants {
 
   private static final String STORE = "carillon.store.";
 
+  /** Reads the rows that the plain form of a claim deletes, and returns the same columns. */
+  private static final String READ_PLAIN =
+      """
+          SELECT due.tenant, q.id, q.lane, q.attempt + 1 AS attempt, q.fence + 1 AS fence, q.ready_at
+          FROM carillon.queue_{partition} q
+          CROSS JOIN due
+          WHERE q.ctid = due.row_id\
+      """;
+
+  /** The end of the statement part that {@link #READ_PLAIN} replaces. */
+  private static final String RETURNING_PLAIN =
+      "\n    RETURNING due.tenant, q.id, q.lane, q.attempt + 1 AS attempt, q.fence + 1 AS fence,"
+          + " q.ready_at\n)";
+
+  /** A setting of the transaction that keeps a task's payload from one statement to the next. */
+  private static final String KEPT_PAYLOAD = "'chaos.p' || replace(t.id::text, '-', '')";
+
   private Mutants() {}
 
   public static final List<Mutant> ALL =
@@ -21,37 +38,42 @@ public final class Mutants {
               "M1",
               "a holder that lost its claim can still write the result",
               List.of(
-                  text(
-                      "queue.Outcomes",
-                      "AND t.fence = f.fence -- the fence: a holder that lost its lease can no"
-                          + " longer write\n"
-                          + "      AND t.claim = f.claim",
-                      "AND f.fence > 0 AND f.claim IS NOT NULL",
-                      1),
+                  text("queue.Outcomes", "AND t.fence = f.fence - 1 --", "AND f.fence > 0 --", 1),
                   text(
                       "queue.Completions",
-                      "AND t.fence = f.fence -- the fence: a holder that lost its lease can no"
-                          + " longer write\n"
-                          + "      AND t.claim = f.claim",
-                      "AND f.fence > 0 AND f.claim IS NOT NULL",
+                      "AND t.fence = f.fence - 1 --",
+                      "AND f.fence > 0 --",
                       1)),
               List.of(),
               Scenario.WORKERS,
               Rule.R6),
           new Mutant(
               "M2",
-              "a claim reads pending tasks and updates them without locking them",
+              "a claim reads waiting tasks without locking them, and lists those that another claim"
+                  + " has deleted",
               List.of(
                   text(
                       "queue.WorkQueue",
-                      "LIMIT line.quota\n            FOR UPDATE OF t SKIP LOCKED",
-                      "LIMIT line.quota",
+                      """
+                              LIMIT line.quota
+                              FOR UPDATE OF q SKIP LOCKED
+                          ) q
+                      ), taken AS (
+                          DELETE FROM\
+                      """,
+                      """
+                              LIMIT line.quota
+                          ) q
+                      ), taken AS (
+                      """
+                          + READ_PLAIN
+                          + """
+                                AND due.is_plain
+                          ), deleted AS (
+                              DELETE FROM\
+                          """,
                       1),
-                  text(
-                      "queue.WorkQueue",
-                      "WHERE t.ctid = due.row_id\n      AND t.state = 'PENDING'",
-                      "WHERE t.tenant = due.tenant AND t.id = due.id",
-                      1)),
+                  text("queue.WorkQueue", RETURNING_PLAIN, "\n)", 1)),
               List.of(),
               Scenario.WORKERS,
               Rule.R4),
@@ -72,7 +94,7 @@ public final class Mutants {
               List.of(
                   new Edit.Call(
                       STORE + "db.Db",
-                      "once",
+                      "commit",
                       "java.sql.Connection.commit",
                       ResponseBeforeCommit.class,
                       1),
@@ -137,9 +159,9 @@ public final class Mutants {
               List.of(
                   text(
                       "queue.WorkQueue",
-                      "AND t.ready_at <= (SELECT clock_timestamp())",
-                      "AND t.ready_at <= (SELECT clock_timestamp() + interval '1 hour')",
-                      1)),
+                      "AND q.ready_at <= (SELECT now FROM arg)",
+                      "AND q.ready_at <= (SELECT now + interval '1 hour' FROM arg)",
+                      2)),
               List.of(),
               Scenario.DELIVERIES,
               Rule.R8,
@@ -151,7 +173,7 @@ public final class Mutants {
                   text(
                       "tasks.TaskChanges",
                       "SET cancel_requested = true,\n    version = version + 1",
-                      "SET state = 'CANCELLED', claim = NULL, lease_until = NULL,\n"
+                      "SET state = 'CANCELLED', ready_at = NULL, lease_until = NULL,\n"
                           + "    finished_at = clock_timestamp(), version = version + 1",
                       1)),
               List.of(),
@@ -159,17 +181,12 @@ public final class Mutants {
               Rule.R12),
           new Mutant(
               "M10",
-              "an attempt is counted when it ends instead of when it is claimed",
+              "an attempt that does not complete the task is not counted",
               List.of(
                   text(
-                      "queue.WorkQueue",
-                      "attempt = t.attempt + 1, -- counted before anything is sent",
-                      "",
-                      1),
-                  text(
                       "queue.Outcomes",
-                      "attempt = CASE WHEN f.released THEN t.attempt - 1 ELSE t.attempt END,",
                       "attempt = CASE WHEN f.released THEN t.attempt ELSE t.attempt + 1 END,",
+                      "attempt = t.attempt,",
                       1)),
               List.of(),
               Scenario.DELIVERIES,
@@ -183,13 +200,13 @@ public final class Mutants {
                       """
                       /* TaskReader.find */
                       SELECT %s, t.payload
-                      FROM carillon.task t
+                      FROM carillon.every_task_{partition} t
                       WHERE t.tenant = ?\
                       """,
                       """
                       /* TaskReader.find */
                       SELECT %s, t.payload
-                      FROM carillon.task t
+                      FROM carillon.every_task_{partition} t
                       WHERE ?::int > 0\
                       """,
                       1)),
@@ -202,8 +219,8 @@ public final class Mutants {
               List.of(
                   text(
                       "tasks.TaskRedrives",
-                      "crashes = NULL,\n    version = t.version + 1",
-                      "crashes = NULL,\n    fence = 0,\n    version = 1",
+                      "crashes = NULL,\n        version = t.version + 1",
+                      "crashes = NULL,\n        fence = 0,\n        version = 1",
                       1)),
               List.of(),
               Scenario.DELIVERIES,
@@ -211,7 +228,7 @@ public final class Mutants {
           new Mutant(
               "M15",
               "a claim takes up to twice as many tasks as requested",
-              List.of(text("queue.WorkQueue", "LIMIT line.quota", "LIMIT line.quota * 2", 1)),
+              List.of(text("queue.WorkQueue", "LIMIT line.quota", "LIMIT line.quota * 2", 2)),
               List.of(),
               Scenario.WORKERS,
               Rule.R8B),
@@ -264,23 +281,7 @@ public final class Mutants {
               "M20",
               "the reaper locks a claim before its tasks, and waits for locked tasks",
               List.of(
-                  text(
-                      "queue.HeldClaims",
-                      """
-                      /* HeldClaims.find */
-                      SELECT c.id, c.partition, c.tenants, c.tasks
-                      FROM carillon.claim c
-                      WHERE c.id = ?
-                      """,
-                      """
-                      /* HeldClaims.find */
-                      SELECT c.id, c.partition, c.tenants, c.tasks
-                      FROM carillon.claim c
-                      WHERE c.id = ?
-                      FOR UPDATE
-                      """,
-                      1),
-                  text("queue.HeldClaims", "FOR UPDATE OF t SKIP LOCKED", "", 1)),
+                  text("queue.HeldClaims", "FOR UPDATE OF t SKIP LOCKED", "FOR UPDATE OF c, t", 1)),
               List.of(),
               Scenario.WORKERS,
               Rule.R24),
@@ -296,7 +297,128 @@ public final class Mutants {
               List.of(),
               Scenario.SUSPECTS,
               Rule.R12,
-              "held it back"));
+              "held it back"),
+          new Mutant(
+              "M22",
+              "a claim reads payloads in the snapshot of its statement, and edits only lock the row"
+                  + " of the queue",
+              List.of(
+                  text(
+                      "queue.WorkQueue",
+                      "AS max_length,\n           clock_timestamp() AS now",
+                      "AS max_length,\n           clock_timestamp() AS now\n"
+                          + "    FROM pg_sleep(0.05)", // after the snapshot and before the locks
+                      1),
+                  text(
+                      "queue.WorkQueue",
+                      "taken.*, NULL::smallint AS crashes",
+                      """
+                      taken.*, NULL::smallint AS crashes,
+                             (SELECT set_config(%s, t.payload, true)
+                              FROM carillon.task_{partition} t
+                              WHERE t.tenant = taken.tenant
+                                AND t.id = taken.id) AS kept\
+                      """
+                          .formatted(KEPT_PAYLOAD),
+                      1),
+                  text(
+                      "queue.WorkQueue",
+                      "t.key, t.payload, t.target",
+                      "t.key, coalesce(nullif(current_setting(%s, true), ''), t.payload) AS payload, t.target"
+                          .formatted(KEPT_PAYLOAD),
+                      1),
+                  text(
+                      "tasks.TaskChanges",
+                      "AND q.ready_at = ?\n  AND q.id = ?",
+                      """
+                      AND q.ready_at = ?
+                        AND q.id = ?
+                        AND (q.ready_at, q.lane, q.payload_bytes) IS DISTINCT FROM
+                            (patched.ready_at, patched.lane, coalesce(octet_length(patched.payload), 0))\
+                      """,
+                      1)),
+              List.of(),
+              Scenario.EDITS,
+              Rule.R5),
+          new Mutant(
+              "M23",
+              "an edit of a waiting task does not lock its row in the queue",
+              List.of(
+                  text("tasks.TaskReader", "FOR UPDATE --", "--", 1),
+                  text(
+                      "tasks.TaskChanges",
+                      "WITH patched AS (",
+                      """
+                      WITH pause AS MATERIALIZED (
+                          SELECT pg_sleep(0.05)
+                      ), patched AS (\
+                      """,
+                      1),
+                  text(
+                      "tasks.TaskChanges",
+                      "AND state IN ('PENDING', 'DEAD')",
+                      "AND state IN ('PENDING', 'DEAD') AND (SELECT count(*) FROM pause) = 1",
+                      1)),
+              List.of(),
+              Scenario.EDITS,
+              Rule.R5),
+          new Mutant(
+              "M24",
+              "a cancel of a waiting task leaves its row in the queue",
+              List.of(
+                  text(
+                      "tasks.TaskChanges",
+                      "DELETE FROM carillon.queue_{partition}",
+                      "SELECT FROM carillon.queue_{partition}",
+                      1)),
+              List.of(),
+              Scenario.DELIVERIES,
+              Rule.R12),
+          new Mutant(
+              "M25",
+              "a task that dies or is cancelled while it runs returns to the queue",
+              List.of(
+                  text(
+                      "queue.Outcomes",
+                      """
+                          SELECT ready_at, expires_at, id, lane, partition, attempt, fence, coalesce(payload_bytes, 0), crashes,
+                                 concurrency_key
+                          FROM done
+                          WHERE state = 'PENDING'\
+                      """,
+                      """
+                          SELECT coalesce(ready_at, clock_timestamp()), expires_at, id, lane, partition, attempt, fence,
+                                 coalesce(payload_bytes, 0), crashes, concurrency_key
+                          FROM done\
+                      """,
+                      1)),
+              List.of(),
+              Scenario.DELIVERIES,
+              Rule.R9),
+          new Mutant(
+              "M26",
+              "a task that starts immediately is not listed by a claim",
+              List.of(text("tasks.TaskInserts", "WHERE t.tasks IS NOT NULL", "WHERE false", 1)),
+              List.of(),
+              Scenario.DELIVERIES,
+              Rule.R25),
+          new Mutant(
+              "M27",
+              "a claim does not delete the rows of the queue that it takes",
+              List.of(
+                  text(
+                      "queue.WorkQueue",
+                      """
+                          DELETE FROM carillon.queue_{partition} q
+                          USING due
+                          WHERE q.ctid = due.row_id -- a row\
+                      """,
+                      READ_PLAIN + " -- a row",
+                      1),
+                  text("queue.WorkQueue", RETURNING_PLAIN, "\n)", 1)),
+              List.of(),
+              Scenario.DELIVERIES,
+              Rule.R4));
 
   private static Edit text(String className, String from, String to, int times) {
     return new Edit.Text(STORE + className, from, to, times);

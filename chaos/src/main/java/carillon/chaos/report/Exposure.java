@@ -8,6 +8,8 @@ import carillon.chaos.history.Table;
 import carillon.chaos.load.Tenants;
 import carillon.chaos.rules.CancelledSuspect;
 import carillon.chaos.rules.Facts;
+import carillon.chaos.rules.ImmediateStart;
+import carillon.chaos.rules.RacingEdit;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.EnumMap;
@@ -38,6 +40,9 @@ public record Exposure(Map<Counter, Long> counts) {
     CANCELS("cancels", 800),
     CANCELS_RUNNING("cancels of running tasks", 100),
     CANCELS_HELD_BACK("cancels of suspects that their node held back", 0),
+    IMMEDIATE_STARTS("tasks that were claimed in the transaction that created them", 200),
+    EDITS("edits of payloads", 400),
+    EDITS_RACING("edits of payloads less than 50 ms before a claim", 60),
     PULLED("completions by pull workers", 1_500),
     RESUBMITS("submits repeated because their outcome was unknown", 200),
     FAULTS("faults that took effect", 60),
@@ -134,6 +139,11 @@ public record Exposure(Map<Counter, Long> counts) {
       if (!history.rows(Table.MARK_LOG).isEmpty()) {
         add(Counter.CANCELS_HELD_BACK, CancelledSuspect.in(new Facts(history)).size());
       }
+      if (!history.rows(Table.TASK_LOG).isEmpty()) {
+        Facts facts = new Facts(history);
+        add(Counter.EDITS_RACING, RacingEdit.in(facts).size());
+        add(Counter.IMMEDIATE_STARTS, ImmediateStart.in(facts).size());
+      }
       faults(history);
       rows(history);
     }
@@ -221,6 +231,7 @@ public record Exposure(Map<Counter, Long> counts) {
           boolean running = end.kind() == Kind.OK && end.number("status") == 202;
           add(Counter.CANCELS_RUNNING, running ? 1 : 0);
         }
+        case "edit" -> add(Counter.EDITS, end.kind() == Kind.OK ? 1 : 0);
         case "work-report" -> {
           boolean isStale = "stale".equals(end.text("result")) && invoke.fields().is("late");
           boolean isDone =

@@ -32,7 +32,8 @@ public final class ViolationListing {
           Table.MARK_LOG,
           Table.ATTEMPT,
           Table.TRANSITION,
-          Table.DEAD_LETTER);
+          Table.DEAD_LETTER,
+          Table.MISPLACED);
 
   private final History history;
   private final long start;

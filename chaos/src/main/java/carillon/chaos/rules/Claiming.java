@@ -9,6 +9,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Rules about claims: one holder at a time, writes only by the holder, and no more attempts or
@@ -280,12 +281,75 @@ final class Claiming {
                           "claimed with fence %s without counting the attempt",
                           change.text("to_fence")));
                 }
+                uncounted(facts, task, change, found);
               }
             });
+    facts
+        .deliveries()
+        .forEach(
+            (task, all) ->
+                all.forEach(
+                    each ->
+                        misnumbered(
+                            facts, task, each.fence(), each.start().text("attempt"), found)));
+    facts
+        .workerClaims()
+        .forEach(
+            (task, all) ->
+                all.forEach(
+                    each ->
+                        misnumbered(
+                            facts, task, each.fence(), each.task().text("attempt"), found)));
     for (Row row : facts.tasks().values()) {
       tooMany(facts, row, found);
     }
     return found;
+  }
+
+  /**
+   * The end of an attempt counts it, unless it was released. The row of the task is not written
+   * before, so that an end could also forget it.
+   */
+  private static void uncounted(Facts facts, String task, Row change, List<Violation> found) {
+    if (!isEnd(change) || change.text("to_attempt") == null) {
+      return;
+    }
+    long fence = change.number("from_fence");
+    long counted = change.number("to_attempt") - change.number("from_attempt");
+    if (counted != 0 && !(counted == -1 && mayBeReleased(facts, task, change, fence))) {
+      found.add(
+          Violation.of(
+              Rule.R7,
+              task,
+              "fence %d ended attempt %s, but %s attempts were counted then",
+              fence,
+              change.text("from_attempt"),
+              change.text("to_attempt")));
+    }
+  }
+
+  /** A released attempt is not in the history if a cancel was requested. */
+  private static boolean mayBeReleased(Facts facts, String task, Row end, long fence) {
+    return "CANCELLED".equals(end.text("to_state"))
+        || facts.attempts(task).stream()
+            .anyMatch(
+                row -> row.number("fence") == fence && row.need("outcome").equals("RELEASED"));
+  }
+
+  /** The number of an attempt that is sent is the one that its claim counted. */
+  private static void misnumbered(
+      Facts facts, String task, long fence, @Nullable String sent, List<Violation> found) {
+    Row claim = facts.claim(task, fence);
+    if (claim != null && sent != null && !sent.equals(claim.text("to_attempt"))) {
+      found.add(
+          Violation.of(
+              Rule.R7,
+              task,
+              "fence %d was sent as attempt %s, but is attempt %s",
+              fence,
+              sent,
+              claim.text("to_attempt")));
+    }
   }
 
   private static void tooMany(Facts facts, Row row, List<Violation> found) {

@@ -208,6 +208,18 @@ public final class Facts {
     return changes;
   }
 
+  /** The change by which a claim took the task with this fence; null if the witness saw none. */
+  @Nullable Row claim(String task, long fence) {
+    for (Row change : changes(task)) {
+      if ("RUNNING".equals(change.text("to_state"))
+          && "PENDING".equals(change.text("from_state"))
+          && change.number("to_fence") == fence) {
+        return change;
+      }
+    }
+    return null;
+  }
+
   List<Row> attempts(String task) {
     return attempts.getOrDefault(task, List.of());
   }

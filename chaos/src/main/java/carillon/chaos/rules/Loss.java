@@ -1,6 +1,5 @@
 package carillon.chaos.rules;
 
-import carillon.chaos.history.Fields;
 import carillon.chaos.history.Row;
 import carillon.chaos.history.Table;
 import java.util.ArrayList;
@@ -8,12 +7,11 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/** Every submitted task exists, once and unaltered, and no other task does. */
+/** Every submitted task exists, once, and no other task does. */
 final class Loss {
 
   static final Set<String> ENDED = Set.of("COMPLETED", "DEAD", "CANCELLED", "EXPIRED");
@@ -172,49 +170,5 @@ final class Loss {
       }
     }
     return found;
-  }
-
-  static List<Violation> payload(Facts facts) {
-    List<Violation> found = new ArrayList<>();
-    facts
-        .deliveries()
-        .forEach(
-            (task, deliveries) -> {
-              for (Delivery each : deliveries) {
-                if ("false".equals(each.start().text("signatureValid"))) {
-                  found.add(Violation.of(Rule.R5, task, "its signature is invalid"));
-                }
-                compare(facts, task, each.start().fields()).ifPresent(found::add);
-              }
-            });
-    facts
-        .workerClaims()
-        .forEach(
-            (task, given) ->
-                given.forEach(each -> compare(facts, task, each.task()).ifPresent(found::add)));
-    return found;
-  }
-
-  /** The submit of the task, with or without a response, or the put of its schedule. */
-  private static @Nullable Op request(Facts facts, String task, @Nullable String n) {
-    Op submit = facts.submitOf(task);
-    Row row = facts.task(task);
-    if (submit != null) {
-      return submit;
-    }
-    if (row != null && row.text("schedule") != null) {
-      return facts.schedulePut(row);
-    }
-    List<Op> sameNumber = facts.submitsOfNumber(n);
-    return sameNumber.isEmpty() ? null : sameNumber.getFirst();
-  }
-
-  private static Optional<Violation> compare(Facts facts, String task, Fields arrived) {
-    Op request = request(facts, task, arrived.text("n"));
-    String sent = request == null ? null : request.text("payloadHash");
-    String received = arrived.text("payloadHash");
-    return sent == null || received == null || Objects.equals(sent, received)
-        ? Optional.empty()
-        : Optional.of(Violation.of(Rule.R5, task, "payload hash %s arrived as %s", sent, received));
   }
 }

@@ -13,6 +13,9 @@ import java.util.function.Predicate;
 /** Reconciles tasks, audit records, dead letters and attempts with what clients did. */
 final class Reconciliation {
 
+  /** The operations on tasks that are audited. */
+  private static final List<String> ACTIONS = List.of("cancel", "redrive", "edit");
+
   private Reconciliation() {}
 
   /**
@@ -85,7 +88,7 @@ final class Reconciliation {
     }
     Map<String, Integer> done = new HashMap<>();
     Map<String, Integer> possible = new HashMap<>();
-    for (String action : List.of("cancel", "redrive")) {
+    for (String action : ACTIONS) {
       count(facts.ops(action), "task." + action, Op::isOk, done);
       count(facts.ops(action), "task." + action, Op::mayHaveHappened, possible);
     }
@@ -96,7 +99,8 @@ final class Reconciliation {
       int answered = done.getOrDefault(what, 0);
       // A repeated cancel of the same task has no effect, and may not be recorded.
       int minimum = what.startsWith("task.cancel ") ? Math.min(1, answered) : answered;
-      boolean isTaskAction = what.startsWith("task.cancel ") || what.startsWith("task.redrive ");
+      boolean isTaskAction =
+          ACTIONS.stream().anyMatch(action -> what.startsWith("task." + action + " "));
       boolean isTooMany = isTaskAction && recorded > possible.getOrDefault(what, 0);
       if (recorded < minimum || isTooMany) {
         found.add(

@@ -18,7 +18,9 @@ public enum Rule {
       "duplicate delivery: a task was delivered again after success, and no fault explains it",
       Duplicates::unexplained),
   R4("double claim: two holders had the same task at the same time", Claiming::doubleClaim),
-  R5("payload: a payload arrived changed, or with an invalid signature", Loss::payload),
+  R5(
+      "payload: a payload arrived changed, without its last edit, or with an invalid signature",
+      Payloads::payload),
   R6(
       "stale write: a holder wrote after it lost its claim, or a version or fence decreased",
       Claiming::zombie),
@@ -62,7 +64,11 @@ public enum Rule {
   R23(
       "poison: a task survived too many crashes of its nodes, or an innocent task became DEAD",
       PoisonTasks::poison),
-  R24("deadlock: the reaper or a claim row took part in a deadlock", Deadlocks::ofClaims);
+  R24("deadlock: the reaper or a claim row took part in a deadlock", Deadlocks::ofClaims),
+  R25(
+      "queue: a task that has not ended is not in exactly one of the queue and the claims, or its"
+          + " row in the queue does not agree with it",
+      Placement::misplaced);
 
   private final String title;
 
@@ -100,6 +106,7 @@ public enum Rule {
     return switch (this) {
       case R1, R3, R15 -> has(history, Kind.OK, "submit");
       case R1B, R6, R7, R9 -> !history.rows(Table.TASK).isEmpty();
+      case R25 -> has(history, "misplaced-read");
       case R2, R5, R8 -> has(history, "recv-start") || has(history, Kind.OK, "work-claim");
       case R3B -> has(history, "recv-start");
       case R4 -> !history.rows(Table.TASK_LOG).isEmpty();

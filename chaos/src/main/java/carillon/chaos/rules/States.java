@@ -193,6 +193,7 @@ final class States {
           List<Op> versions = new ArrayList<>(gets);
           versions.addAll(facts.opsOf(task, "cancel"));
           versions.addAll(facts.opsOf(task, "redrive"));
+          versions.addAll(facts.opsOf(task, "edit"));
           backwards(task, versions, found);
         });
     for (Op cancel : facts.ops("cancel")) {

@@ -30,7 +30,7 @@ class DeadlockLogTest {
       2026-11-18 04:05:33.500 UTC [14] m2 ERROR:  deadlock detected
       2026-11-18 04:05:33.500 UTC [14] m2 DETAIL:  Process 14 waits for ShareLock on transaction 1; blocked by process 15.
       \tProcess 15 waits for ShareLock on transaction 2; blocked by process 14.
-      \tProcess 14: /* WorkQueue.claimDue */
+      \tProcess 14: /* WorkQueue.claimFull */
       \tProcess 15: UPDATE carillon.task SET ready_at = now() WHERE lane = 1 AND state = 'PENDING'
       """;
 
@@ -53,7 +53,7 @@ class DeadlockLogTest {
 
     assertThat(DeadlockLog.read(log, "m2").getFirst().statements())
         .containsExactly(
-            "WorkQueue.claimDue", "UPDATE carillon.task SET ready_at = now() WHERE lane = 1 AND");
+            "WorkQueue.claimFull", "UPDATE carillon.task SET ready_at = now() WHERE lane = 1 AND");
   }
 
   @Test

@@ -148,10 +148,31 @@ class ExposureTest {
   }
 
   @Test
+  void a_task_that_was_claimed_in_the_transaction_that_created_it_is_an_immediate_start() {
+    List<Row> rows = new ArrayList<>();
+    for (String task : List.of("immediate", "later")) {
+      Fields change = Fields.of("task", task).and("at", 1);
+      Fields insert = change.and("seq", rows.size()).and("to_state", "PENDING").and("xact", "1");
+      Fields claim =
+          change
+              .and("seq", rows.size() + 1)
+              .and("from_state", "PENDING")
+              .and("to_state", "RUNNING")
+              .and("xact", task.equals("later") ? "2" : "1");
+      rows.add(new Row(Table.TASK_LOG, insert));
+      rows.add(new Row(Table.TASK_LOG, claim));
+    }
+
+    Exposure exposure = Exposure.of(List.of(History.of(events, rows)));
+
+    assertThat(exposure.of(Counter.IMMEDIATE_STARTS)).isEqualTo(1);
+  }
+
+  @Test
   void missing_exposure_is_named_and_bounds_are_three_over_n() {
     Exposure exposure = exposure();
 
-    assertThat(exposure.missing()).doesNotContain(Counter.FENCED).hasSize(17);
+    assertThat(exposure.missing()).doesNotContain(Counter.FENCED).hasSize(20);
     assertThat(exposure.bound(Counter.KILLS)).isEqualTo(1);
     assertThat(new Exposure(Map.of(Counter.KILLS, 30L)).bound(Counter.KILLS)).isEqualTo(0.1);
   }

@@ -52,20 +52,6 @@ class ClaimingTest {
   }
 
   @Test
-  void a_payload_arrives_unchanged() {
-    story.alter(e -> e.is("recv-start"), "payloadHash", "other");
-
-    assertThat(broken(Rule.R5)).hasSize(1);
-  }
-
-  @Test
-  void a_signature_is_valid() {
-    story.alter(e -> e.is("recv-start"), "signatureValid", false);
-
-    assertThat(broken(Rule.R5)).hasSize(1);
-  }
-
-  @Test
   void a_decreasing_version_is_a_stale_write() {
     story.alter(Table.TASK_LOG, row -> row.fields().has("from_version"), "to_version", 0);
 
@@ -100,7 +86,56 @@ class ClaimingTest {
   void a_claim_counts_an_attempt() {
     story.alter(Table.TASK_LOG, row -> "RUNNING".equals(row.text("to_state")), "to_attempt", 0);
 
-    assertThat(broken(Rule.R7)).hasSize(1);
+    assertThat(broken(Rule.R7))
+        .extracting(Violation::what)
+        .containsExactly(
+            "claimed with fence 1 without counting the attempt",
+            "fence 1 was sent as attempt 1, but is attempt 0");
+  }
+
+  @Test
+  void the_end_of_an_attempt_counts_it_unless_it_is_released() {
+    String id = story.submit(99, "http");
+    long fence = story.claim(id);
+    story.change(id, "PENDING", 0, fence, "");
+
+    assertThat(broken(Rule.R7))
+        .extracting(Violation::what)
+        .containsExactly("fence 1 ended attempt 1, but 0 attempts were counted then");
+
+    story.row(
+        Table.ATTEMPT,
+        Fields.of("tenant", 1)
+            .and("task", id)
+            .and("attempt", 1)
+            .and("fence", fence)
+            .and("outcome", "RELEASED"));
+
+    assertThat(broken(Rule.R7)).isEmpty();
+  }
+
+  @Test
+  void an_attempt_is_counted_once() {
+    String id = story.submit(99, "http");
+    long fence = story.claim(id);
+    story.change(id, "COMPLETED", 2, fence, "");
+
+    assertThat(broken(Rule.R7))
+        .extracting(Violation::what)
+        .containsExactly("fence 1 ended attempt 1, but 2 attempts were counted then");
+  }
+
+  @Test
+  void a_worker_receives_the_number_of_its_attempt() {
+    String id = story.submit(99, "pull");
+    long fence = story.claim(id);
+    Fields task = Fields.of("id", id).and("fence", fence).and("attempt", 2).and("n", 99);
+    Fields request = Fields.of("tenant", "a").and("worker", "w").and("max", 1);
+    story.ok("work-claim", request, Fields.of("tasks", List.of(task)));
+
+    assertThat(broken(Rule.R7))
+        .extracting(Violation::what)
+        .containsExactly("fence 1 was sent as attempt 2, but is attempt 1");
   }
 
   @Test

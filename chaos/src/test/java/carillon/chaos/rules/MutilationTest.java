@@ -124,6 +124,7 @@ class MutilationTest {
       case "work-report" -> event.kind() == Kind.INVOKE ? Set.of(Rule.R1B) : Set.of();
       case "cancel" -> event.kind() == Kind.INVOKE ? Set.of(Rule.R16) : Set.of();
       case "redrive" -> event.kind() == Kind.INVOKE ? Set.of(Rule.R9, Rule.R17) : Set.of();
+      case "edit" -> event.kind() == Kind.INVOKE ? Set.of(Rule.R5, Rule.R16) : Set.of();
       default -> Set.of();
     };
   }
@@ -155,6 +156,10 @@ class MutilationTest {
               ? new Altered(with(event, "id", "another"), Rule.R1)
               : new Altered(with(event, "payloadHash", "another"), Rule.R5);
       case "recv-start" -> new Altered(with(event, "payloadHash", "another"), Rule.R5);
+      case "edit" ->
+          event.kind() == Kind.INVOKE
+              ? new Altered(with(event, "payloadHash", "another"), Rule.R5)
+              : new Altered(event, null);
       case "foreign-get" ->
           event.kind() == Kind.OK
               ? new Altered(with(event, "status", 200), Rule.R14)
@@ -185,8 +190,8 @@ class MutilationTest {
     for (int seed = 0; seed < SEEDS; seed++) {
       int chosen = new SplittableRandom(seed).nextInt(CLEAN.events().size());
       Altered altered = alter(CLEAN.events().get(chosen));
-      // The payload of a task that was discarded, or cancelled before it was sent, is never
-      // compared.
+      // The payload of a task that was discarded, or cancelled or edited before it was sent, is
+      // never compared.
       if (altered.noticedBy() != null && !isUnsent(altered)) {
         List<Event> events = new ArrayList<>(CLEAN.events());
         events.set(chosen, altered.event());
@@ -199,11 +204,24 @@ class MutilationTest {
   private static boolean isUnsent(Altered altered) {
     Event event = altered.event();
     return event.is(Kind.INVOKE, "submit")
-        && CLEAN.events().stream()
-            .noneMatch(
-                other ->
-                    (other.is("recv-start") && other.need("n").equals(event.need("n")))
-                        || other.fields().list("tasks").stream()
-                            .anyMatch(task -> event.need("n").equals(task.text("n"))));
+        && CLEAN.events().stream().noneMatch(other -> isSentAs(other, event));
+  }
+
+  /** Whether the event is a delivery or a claim of this submit with its payload. */
+  private static boolean isSentAs(Event event, Event submit) {
+    String n = submit.need("n");
+    String hash = submitted(n);
+    return (event.is("recv-start")
+            && event.need("n").equals(n)
+            && event.need("payloadHash").equals(hash))
+        || event.fields().list("tasks").stream().anyMatch(task -> n.equals(task.text("n")));
+  }
+
+  private static String submitted(String n) {
+    return CLEAN.events().stream()
+        .filter(event -> event.is(Kind.INVOKE, "submit") && event.need("n").equals(n))
+        .findFirst()
+        .orElseThrow()
+        .need("payloadHash");
   }
 }

@@ -45,7 +45,7 @@ class ResponsesTest {
   @Test
   void a_rule_without_anything_to_judge_was_not_tried() {
     assertThat(Findings.of(story.history()).untried())
-        .containsExactly(Rule.R18, Rule.R20, Rule.R21, Rule.R22, Rule.R23, Rule.R24);
+        .containsExactly(Rule.R18, Rule.R20, Rule.R21, Rule.R22, Rule.R23, Rule.R24, Rule.R25);
     assertThat(Findings.of(story.history()).isTried(Rule.R1)).isTrue();
 
     story.event("dial", Fields.of("address", "127.0.0.1").and("allowed", true));

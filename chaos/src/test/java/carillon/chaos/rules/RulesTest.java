@@ -128,7 +128,7 @@ class RulesTest {
     "HeldClaims.held, HeldClaims.retireOver",
     "LeaseRenewals.renew, HeldClaims.lock",
     "Outcomes.finish, LeaseRenewals.checkSooner",
-    "HeldClaims.stillLapsed, WorkQueue.claimDue"
+    "HeldClaims.stillLapsed, WorkQueue.claimFull"
   })
   void the_reaper_and_a_holder_never_wait_for_each_other(String one, String other) {
     deadlock(one, other);
@@ -150,7 +150,7 @@ class RulesTest {
   @ParameterizedTest
   @CsvSource({
     "Outcomes.finish, Completions.complete", // two batches in different orders
-    "WorkQueue.claimDue, WorkQueue.claimDue",
+    "WorkQueue.claimFull, WorkQueue.claimFull",
     "FaultInjector.lockTable, HeldClaims.retireOver" // the harness may lock in any order
   })
   void a_deadlock_without_the_reaper_or_claim_rows_is_allowed(String one, String other) {
@@ -167,6 +167,23 @@ class RulesTest {
     story.row(Table.TRANSITION, Fields.of("task", "t").and("who", "reaper"));
 
     assertThat(Rule.R24.isTried(story.history())).isTrue();
+  }
+
+  @Test
+  void a_task_that_is_not_in_exactly_one_of_the_queue_and_the_claims_is_misplaced() {
+    Fields row = Fields.of("tenant", 1).and("task", "t").and("queue_rows", 0).and("claims", 0);
+    story.row(Table.MISPLACED, row.and("state", "PENDING"));
+    story.row(Table.MISPLACED, row.and("queue_rows", 1));
+    story.event("misplaced", row.and("queue_rows", 1).and("claims", 1).and("state", "PENDING"));
+
+    assertThat(broken(Rule.R25)).extracting(Violation::task).containsExactly("t", "t", "t");
+    assertThat(broken(Rule.R25))
+        .extracting(Violation::what)
+        .containsExactly(
+            "under load PENDING of tenant 1, with 1 rows in the queue and 1 claims",
+            "at the end PENDING of tenant 1, with 0 rows in the queue and 0 claims",
+            "at the end without a row in the table of tasks of tenant 1, with 1 rows in the queue"
+                + " and 0 claims");
   }
 
   private static boolean is(Row row, String name, String value) {

@@ -39,11 +39,13 @@ final class Story {
     private long fence;
     private long readyAt;
     private String claim = "";
+    private String payloadHash;
     private long finishedAt;
 
-    State(Fields fixed, long readyAt) {
+    State(Fields fixed, long readyAt, String payloadHash) {
       this.fixed = fixed;
       this.readyAt = readyAt;
+      this.payloadHash = payloadHash;
     }
   }
 
@@ -142,7 +144,7 @@ final class Story {
   /** Inserts the task into the database. */
   void insert(String id, int n, long readyAt) {
     Fields fixed = Fields.of("tenant", 1).and("id", id).and("type", "web").and("n", n);
-    tasks.put(id, new State(fixed, readyAt));
+    tasks.put(id, new State(fixed, readyAt, "hash-" + n));
     row(
         Table.TASK_LOG,
         log(id)
@@ -216,7 +218,8 @@ final class Story {
             .and("holder", task.state.equals("RUNNING") ? "node-1-abc" : null)
             .and("held_until", task.state.equals("RUNNING") ? now + 2000 * MILLI : null)
             .and("ready_at", task.state.equals("PENDING") ? task.readyAt : null)
-            .and("cancel", false));
+            .and("cancel", false)
+            .and("edited", false));
     task.state = state;
     task.version++;
     task.attempt = attempt;
@@ -224,14 +227,34 @@ final class Story {
     task.claim = claim;
   }
 
+  /** Edits the payload; the version in the response is that of the task. */
+  void edit(String id, String payloadHash) {
+    long op = ++lastOp;
+    add(
+        op,
+        Kind.INVOKE,
+        "edit",
+        Fields.of("tenant", "a").and("id", id).and("payloadHash", payloadHash));
+    State task = task(id);
+    change(id, task.state, task.attempt, task.fence, task.claim);
+    alterLast(Table.TASK_LOG, id, "edited", true);
+    task.payloadHash = payloadHash;
+    row(
+        Table.AUDIT,
+        Fields.of("id", 2000 + op).and("tenant", 1).and("action", "task.edit").and("subject", id));
+    add(op, Kind.OK, "edit", Fields.of("status", 200).and("version", task.version));
+  }
+
   void deliver(String id, long fence, int n, String status) {
-    Fields same = Fields.of("task", id).and("fence", fence).and("attempt", fence).and("conn", 1);
+    State task = tasks.get(id);
+    long attempt = task != null && task.fence == fence ? task.attempt : fence;
+    Fields same = Fields.of("task", id).and("fence", fence).and("attempt", attempt).and("conn", 1);
     event(
         "recv-start",
         same.and("tenant", "a")
             .and("expected", "a")
             .and("n", n)
-            .and("payloadHash", "hash-" + n)
+            .and("payloadHash", task == null ? "hash-" + n : task.payloadHash)
             .and("signatureValid", true));
     event("recv-end", same.and("status", status).and("answered", now));
   }
@@ -239,6 +262,16 @@ final class Story {
   /** A task that succeeds at the first attempt. */
   String completed(int n) {
     String id = submit(n, "http");
+    long fence = claim(id);
+    deliver(id, fence, n, "200");
+    end(id, "COMPLETED");
+    return id;
+  }
+
+  /** A task whose payload is edited before it succeeds. */
+  String edited(int n) {
+    String id = submit(n, "http");
+    edit(id, "edited-" + n);
     long fence = claim(id);
     deliver(id, fence, n, "200");
     end(id, "COMPLETED");
@@ -403,6 +436,7 @@ final class Story {
       }
       story.read(id);
     }
+    story.edited(tasks);
     story.leads(2, "node-1-def");
     story.schedule("s", 5);
     story.event("phase", Fields.of("name", "check"));

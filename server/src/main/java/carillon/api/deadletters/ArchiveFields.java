@@ -39,7 +39,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class ArchiveFields {
 
-  /** No task is older, and every partition is three tables. */
+  /** No task is older, and every partition is four tables. */
   private static final Partition FIRST_PARTITION = new Partition(LocalDate.of(2020, 1, 1));
 
   /** Far more than any task has, and far from where the next claim would overflow. */

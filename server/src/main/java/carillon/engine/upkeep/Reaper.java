@@ -10,6 +10,7 @@ import carillon.store.cluster.Nodes;
 import carillon.store.db.StoreException;
 import carillon.store.queue.HeldClaims;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -59,7 +60,11 @@ public final class Reaper {
     if (checkCutOff()) {
       return INTERVAL;
     }
-    List<HeldClaims.Lost> silent = claims.lapsed(MAX_CLAIMS);
+    boolean isCleanup = passes++ % PASSES_PER_CLEANUP == 0;
+    List<HeldClaims.Lost> silent = new ArrayList<>(claims.lapsed(MAX_CLAIMS));
+    if (isCleanup) {
+      silent.addAll(claims.withoutNode(MAX_CLAIMS));
+    }
     int reaped = 0;
     int failed = 0;
     Map<String, Lost> lost = new TreeMap<>();
@@ -84,7 +89,7 @@ public final class Reaper {
       int suspects = lost.values().stream().mapToInt(Lost::suspects).sum();
       events.accept(new EngineEvent.Reaped(reaped, suspects));
     }
-    if (passes++ % PASSES_PER_CLEANUP == 0) {
+    if (isCleanup) {
       nodes.forgetLapsed(LOST_NODE_RETENTION);
     }
     // If nothing was reaped, other transactions hold the locks of these tasks: do not retry at

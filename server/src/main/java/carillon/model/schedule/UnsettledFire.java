@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @param isBackfilled created by a backfill: it never counts as overlapping
  * @param recordedAt when its task was created
- * @param state the current state of its task; null if the task was deleted
+ * @param state how its task ended; PENDING if the task waits or runs, null if it was deleted
  */
 public record UnsettledFire(
     Instant at,

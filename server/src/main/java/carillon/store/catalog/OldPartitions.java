@@ -38,16 +38,27 @@ final class OldPartitions {
       SET LOCAL lock_timeout = '100ms'
       """;
 
+  // Not part of LOCK: LOCK TABLE on a view would also lock carillon.claim, which the view reads.
+  // This transaction locks the views, then the partition of carillon.task. A transaction in which
+  // TaskReader finds or locks a task locks the same objects in the opposite order. If the two block
+  // each other, lock_timeout aborts this transaction before PostgreSQL looks for the deadlock, and
+  // the next pass tries again.
+  private static final String DROP_VIEWS =
+      """
+      /* OldPartitions.dropViews */
+      DROP VIEW carillon.every_transition_{partition}, carillon.every_task_{partition}
+      """;
+
   private static final String LOCK =
       """
       /* OldPartitions.lock */
-      LOCK TABLE carillon.task_{partition} IN ACCESS EXCLUSIVE MODE
+      LOCK TABLE carillon.task_{partition}, carillon.queue_{partition} IN ACCESS EXCLUSIVE MODE
       """;
 
   private static final String IN_USE =
       """
       /* OldPartitions.inUse */
-      SELECT EXISTS (SELECT FROM carillon.task_{partition} WHERE ready_at IS NOT NULL)
+      SELECT EXISTS (SELECT FROM carillon.queue_{partition})
           OR EXISTS (SELECT FROM carillon.claim WHERE partition = ?)
           OR EXISTS (SELECT FROM carillon.dead_letter WHERE partition = ?) AS in_use
       """;
@@ -55,7 +66,8 @@ final class OldPartitions {
   private static final String DROP =
       """
       /* OldPartitions.drop */
-      DROP TABLE carillon.task_{partition}, carillon.attempt_{partition}, carillon.transition_{partition}
+      DROP TABLE carillon.task_{partition}, carillon.queue_{partition}, carillon.attempt_{partition},
+          carillon.transition_{partition}
       """;
 
   private static final String DELETE_ROW =
@@ -108,6 +120,7 @@ final class OldPartitions {
     if (tx.update(DELETE_ROW, partition) == 0) {
       return false; // another node was faster
     }
+    tx.update(Sql.forPartition(DROP_VIEWS, partition));
     tx.update(Sql.forPartition(LOCK, partition));
     if (isInUse(tx, partition)) {
       throw new StoreException("partition " + partition.suffix() + " came into use again");

@@ -248,9 +248,8 @@ public final class Types {
   private static final String HAS_WAITING =
       """
       /* Types.hasWaiting */
-      SELECT FROM carillon.task_{partition}
+      SELECT FROM carillon.queue_{partition}
       WHERE lane = ANY (?)
-        AND ready_at IS NOT NULL
       LIMIT 1
       """;
 
@@ -258,13 +257,14 @@ public final class Types {
       """
       /* Types.hasRunning */
       SELECT FROM carillon.claim c
-      CROSS JOIN LATERAL unnest(c.tenants, c.tasks) AS held (tenant, id)
+      CROSS JOIN LATERAL unnest(c.tenants, c.tasks, c.fences) AS held (tenant, id, fence)
       JOIN carillon.task t ON t.tenant = held.tenant AND t.id = held.id
       WHERE c.partition = DATE '{day}'
         AND t.partition = DATE '{day}'
         AND held.tenant = ?
         AND t.lane = ANY (?)
-        AND t.state = 'RUNNING'
+        AND t.state = 'PENDING'
+        AND t.fence = held.fence - 1
       LIMIT 1
       """;
 
@@ -316,7 +316,9 @@ public final class Types {
       return new Result.StaleVersion(type.get());
     }
     Column lanes = CatalogRows.lanes(tx, tenant, name);
-    if (hasWaiting(tx, lanes) || hasRunning(tx, tenant, lanes)) {
+    // Waiting tasks twice: a task that starts after the first query is seen by the second, and one
+    // that ends its attempt after the second, to wait for its retry, by the third.
+    if (hasWaiting(tx, lanes) || hasRunning(tx, tenant, lanes) || hasWaiting(tx, lanes)) {
       return new Result.LiveTasks();
     }
     Optional<String> schedule = tx.queryOne(NAMED_BY, row -> row.getString("name"), tenant, name);

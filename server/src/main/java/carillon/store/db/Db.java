@@ -163,7 +163,7 @@ public final class Db implements AutoCloseable {
   /**
    * Runs the work in one transaction, and retries it after a conflict or a connection lost before
    * the commit. The work may run several times; actions that must happen once go to {@link
-   * Tx#afterCommit}.
+   * Tx#afterCommit}, and what the work reserves is returned with {@link Tx#onFailure}.
    */
   public <T> T inTransaction(Function<Tx, T> work) {
     return inTransaction(MAX_TRIES, work);
@@ -185,8 +185,16 @@ public final class Db implements AutoCloseable {
         : inTransaction(MAX_TRIES, query);
   }
 
+  /**
+   * Runs reads that all see the same moment. In other transactions each statement sees what was
+   * committed before it, so a task may end between two of them.
+   */
+  public <T> T inSnapshot(Function<Tx, T> reads) {
+    return untilDone(MAX_TRIES, () -> once(true, reads));
+  }
+
   private <T> T inTransaction(int maxTries, Function<Tx, T> work) {
-    return untilDone(maxTries, () -> once(work));
+    return untilDone(maxTries, () -> once(false, work));
   }
 
   private static <T> T untilDone(int maxTries, Supplier<Committed<T>> work) {
@@ -223,33 +231,58 @@ public final class Db implements AutoCloseable {
     }
   }
 
-  private <T> Committed<T> once(Function<Tx, T> work) {
+  private <T> Committed<T> once(boolean isSnapshot, Function<Tx, T> work) {
+    @Nullable Tx tx = null;
     try (Connection connection = pool.getConnection()) {
-      Tx tx = new Tx(connection, transitions);
-      T value;
-      try {
-        if (settings != null) {
-          tx.query(settings, _ -> true);
-        }
-        proveLeading(tx);
-        value = work.apply(tx);
-      } catch (StoreException e) {
-        rollBack(connection, e);
-        if (e.isReadOnly()) {
-          leaveStandby(connection);
-        }
-        throw new NotCommitted(e);
-      } catch (RuntimeException | Error e) {
-        rollBack(connection, e);
-        throw e;
-      }
-      connection.clearWarnings(); // of the login, such as a collation that is another version's
-      connection.commit();
-      refuseUnreplicated(connection.getWarnings());
-      return new Committed<>(tx, value);
+      tx = new Tx(connection, transitions);
+      return new Committed<>(tx, commit(connection, tx, isSnapshot, work));
     } catch (SQLException e) {
+      failed(tx);
       throw unreachable(e);
+    } catch (RuntimeException | Error e) {
+      failed(tx);
+      throw e;
     }
+  }
+
+  private static void failed(@Nullable Tx tx) {
+    if (tx != null) {
+      tx.failed();
+    }
+  }
+
+  private static final String ONE_SNAPSHOT =
+      """
+      /* Db.oneSnapshot */
+      SET TRANSACTION ISOLATION LEVEL REPEATABLE READ
+      """;
+
+  private <T> T commit(Connection connection, Tx tx, boolean isSnapshot, Function<Tx, T> work)
+      throws SQLException {
+    T value;
+    try {
+      if (isSnapshot) {
+        tx.update(ONE_SNAPSHOT); // PostgreSQL accepts it only before the first query
+      }
+      if (settings != null) {
+        tx.query(settings, _ -> true);
+      }
+      proveLeading(tx);
+      value = work.apply(tx);
+    } catch (StoreException e) {
+      rollBack(connection, e);
+      if (e.isReadOnly()) {
+        leaveStandby(connection);
+      }
+      throw new NotCommitted(e);
+    } catch (RuntimeException | Error e) {
+      rollBack(connection, e);
+      throw e;
+    }
+    connection.clearWarnings(); // of the login, such as a collation that is another version's
+    connection.commit();
+    refuseUnreplicated(connection.getWarnings());
+    return value;
   }
 
   private <T> Committed<T> onceAlone(Function<Tx, T> question) {

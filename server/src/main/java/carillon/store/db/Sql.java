@@ -33,6 +33,8 @@ public final class Sql {
 
   private static final Map<PartitionStatement, String> FOR_PARTITION = new ConcurrentHashMap<>();
 
+  private static final Map<List<String>, String> TOGETHER = new ConcurrentHashMap<>();
+
   private record PartitionStatement(String template, Partition partition) {}
 
   private Sql() {}
@@ -70,8 +72,14 @@ public final class Sql {
         || !tx.query(EXISTS, row -> true, partition).isEmpty();
   }
 
+  /** Several statements as one text, which is kept: it is long, and the driver looks it up. */
+  static String together(List<String> statements) {
+    return TOGETHER.computeIfAbsent(statements, some -> String.join(";", some));
+  }
+
   /** Called when a partition is dropped, because its statements are not needed any more. */
   public static void forgetPartition(Partition partition) {
+    TOGETHER.clear();
     FOR_PARTITION.keySet().removeIf(statement -> statement.partition().equals(partition));
   }
 

@@ -11,7 +11,6 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Supplier;
-import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.postgresql.PGConnection;
 import org.postgresql.copy.CopyIn;
@@ -27,6 +26,7 @@ public final class Tx {
   private final boolean isAutoCommit;
   private final Transitions transitions;
   private final List<Runnable> afterCommit = new ArrayList<>();
+  private final List<Runnable> onFailure = new ArrayList<>();
 
   Tx(Connection connection, Transitions transitions) {
     this(connection, false, transitions);
@@ -51,6 +51,14 @@ public final class Tx {
   /** For wake-ups and counters, which must not happen after a rollback. */
   public void afterCommit(Runnable action) {
     afterCommit.add(action);
+  }
+
+  /**
+   * For what the transaction has reserved outside the database. Also runs if the commit has no
+   * response: then the transaction may be committed.
+   */
+  public void onFailure(Runnable action) {
+    onFailure.add(action);
   }
 
   /** Notifies listeners of a claim after the commit. */
@@ -92,6 +100,17 @@ public final class Tx {
     }
   }
 
+  /** Runs the actions of a failed transaction. Their failure does not replace its own. */
+  void failed() {
+    for (Runnable action : onFailure) {
+      try {
+        action.run();
+      } catch (RuntimeException | Error e) {
+        log.warn("action of a failed transaction failed error={}", e.toString());
+      }
+    }
+  }
+
   public <T> List<T> query(String sql, Row<T> row, @Nullable Object... arguments) {
     try (PreparedStatement statement = prepare(sql, arguments);
         ResultSet rows = statement.executeQuery()) {
@@ -129,14 +148,20 @@ public final class Tx {
   }
 
   /**
-   * Runs queries one after the other in a single round trip. All arguments are written before a row
-   * is read, so the rows of all but the last query must fit into the buffers of the connection,
-   * some 100 kB. A failure is reported under the name of the last query.
+   * Runs queries one after the other in a single round trip; each has a snapshot of its own. All
+   * arguments are written before a row is read, so those of the queries that follow one with many
+   * rows must fit into the buffers of the connection, some 100 kB. A failure is reported under the
+   * name of the last query.
    */
   public void queryTogether(Query... queries) {
-    String sql = Arrays.stream(queries).map(Query::sql).collect(Collectors.joining(";"));
+    queryTogether(List.of(queries));
+  }
+
+  /** See {@link #queryTogether(Query...)}. */
+  public void queryTogether(List<Query> queries) {
+    String sql = Sql.together(queries.stream().map(Query::sql).toList());
     @Nullable Object[] arguments =
-        Arrays.stream(queries).flatMap(query -> query.arguments().stream()).toArray();
+        queries.stream().flatMap(query -> query.arguments().stream()).toArray();
     try (PreparedStatement statement = prepare(sql, arguments)) {
       statement.execute();
       for (Query query : queries) {
@@ -149,7 +174,7 @@ public final class Tx {
       }
       refuseIfUnreplicated(statement);
     } catch (SQLException e) {
-      throw failed(queries[queries.length - 1].sql(), e);
+      throw failed(queries.getLast().sql(), e);
     }
   }
 

@@ -171,6 +171,7 @@ public final class DeadLetterArchive {
       ) a
       """;
 
+  // Of a dead task, all transitions are in the table.
   private static final String TRANSITIONS =
       """
       /* DeadLetterArchive.transitions */
@@ -178,7 +179,7 @@ public final class DeadLetterArchive {
       FROM unnest(?::int[], ?::uuid[], ?::date[]) AS f (tenant, id, partition)
       CROSS JOIN LATERAL (
           SELECT *
-          FROM carillon.every_transition w
+          FROM carillon.transition w
           WHERE w.tenant = f.tenant
             AND w.task = f.id
             AND w.partition = f.partition

@@ -28,23 +28,50 @@ final class RedriveUndo {
       LIMIT ?
       """;
 
-  // Under the row lock, a task either waits with the fence that it had when it was redriven, or it
-  // has been claimed since.
+  // A task whose first attempt since it was redriven has ended has a higher fence.
+  private static final String LOCK =
+      """
+      /* RedriveUndo.lock */
+      SELECT FROM carillon.redriven r
+      JOIN carillon.task_{partition} t ON t.tenant = r.tenant AND t.id = r.task
+      WHERE r.redrive = ?
+        AND r.n >= ?
+        AND r.partition = ?
+        AND t.state = 'PENDING'
+        AND t.fence = r.fence
+      ORDER BY r.n
+      FOR UPDATE OF t
+      """;
+
+  // Under the row lock, a task either has its row in the queue, or it has been claimed since it was
+  // redriven. A statement of its own: the snapshot of LOCK is older than the locks that it waited
+  // for. Rows of the queue are found one by one: with old statistics, a join may read all of them.
   private static final String RETURN_TO_DEAD =
       """
       /* RedriveUndo.returnToDead */
-      WITH back AS MATERIALIZED (
-          SELECT t.tenant, t.id, t.partition, t.lane, t.fence, t.error, t.failure, t.status, t.key, r.attempt, r.crashes,
-                 r.due_at, r.expires_at, r.finished_at, r.died_at, r.kept_from
+      WITH waiting AS MATERIALIZED (
+          SELECT q.row_id, t.tenant, t.id, t.partition, t.lane, t.fence, t.error, t.failure, t.status, t.key, r.attempt,
+                 r.crashes, r.due_at, r.expires_at, r.finished_at, r.died_at, r.kept_from
           FROM carillon.redriven r
           JOIN carillon.task_{partition} t ON t.tenant = r.tenant AND t.id = r.task
+          CROSS JOIN LATERAL (
+              SELECT q.ctid AS row_id
+              FROM carillon.queue_{partition} q
+              WHERE q.lane = t.lane
+                AND q.ready_at = t.ready_at
+                AND q.id = t.id
+              FOR UPDATE -- waits for a claim in progress
+          ) q
           WHERE r.redrive = ?
             AND r.n >= ?
             AND r.partition = ?
             AND t.state = 'PENDING'
             AND t.fence = r.fence
-          ORDER BY r.n
-          FOR UPDATE OF t
+      ), back AS (
+          DELETE FROM carillon.queue_{partition} q
+          USING waiting
+          WHERE q.ctid = waiting.row_id
+          RETURNING waiting.*
       ), undone AS (
           UPDATE carillon.task_{partition} t
           SET state = 'DEAD',
@@ -164,6 +191,7 @@ final class RedriveUndo {
   }
 
   private static long returnToDead(Tx tx, RedriveRow row, Partition partition, long from) {
+    tx.query(Sql.forPartition(LOCK, partition), r -> true, row.redrive().id(), from, partition);
     List<Returned> returned =
         tx.query(
             Sql.forPartition(RETURN_TO_DEAD, partition),

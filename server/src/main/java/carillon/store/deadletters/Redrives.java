@@ -246,7 +246,15 @@ public final class Redrives {
               FROM carillon.redriven o
               WHERE o.redrive = r.id
                 AND o.n > r.redriven - ?
-                AND (SELECT t.state = 'PENDING' AND t.fence = o.fence
+                AND (SELECT t.state = 'PENDING'
+                            AND t.fence = o.fence
+                            AND (SELECT true -- or it runs
+                                 FROM carillon.queue q
+                                 WHERE q.partition = t.partition
+                                   AND q.lane = t.lane
+                                   AND q.ready_at = t.ready_at
+                                   AND q.id = t.id
+                                 LIMIT 1)
                      FROM carillon.task t
                      WHERE t.tenant = o.tenant
                        AND t.id = o.task

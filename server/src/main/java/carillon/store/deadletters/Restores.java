@@ -215,27 +215,48 @@ public final class Restores {
       ColumnList.of(
               "id uuid, partition date, lane int, due_at timestamptz, created_at timestamptz,"
                   + " started_at timestamptz, finished_at timestamptz, expires_at timestamptz,"
-                  + " attempt int, fence int, version int, crashes smallint,"
+                  + " attempt int, version int, crashes smallint,"
                   + " cancel_requested boolean, leased_by text, schedule text,"
                   + " fire_at timestamptz, progress text, failure text, status smallint,"
                   + " error text, output text, request text")
           .and(TaskColumns.SPEC);
 
+  /**
+   * A claim may still list a task that died, was purged and is now restored from an older file. The
+   * task must not get a lease with the same fence again, so it gets the highest one listed.
+   */
   private static final String TASKS =
       """
       /* Restores.tasks */
-      INSERT INTO carillon.task (tenant, state, %s)
-      SELECT ?, 'DEAD', n.*
-      FROM unnest(%s) AS n
+      WITH arg AS MATERIALIZED (
+          SELECT ?::int AS tenant, ?::uuid[] AS ids
+      ), listed AS MATERIALIZED ( -- hardly ever has a row: it is searched for each task
+          SELECT h.id, max(h.fence) AS fence
+          FROM (
+              SELECT h.id, h.fence, h.id IN (SELECT unnest(arg.ids) FROM arg) AS is_restored -- a hash table
+              FROM carillon.claim c
+              CROSS JOIN LATERAL unnest(c.tenants, c.tasks, c.fences) AS h (tenant, id, fence)
+              WHERE h.tenant = (SELECT tenant FROM arg)
+              OFFSET 0 -- not a join, which would compare each task with each other
+          ) h
+          WHERE h.is_restored
+          GROUP BY h.id
+      )
+      INSERT INTO carillon.task (tenant, state, fence, %1$s)
+      SELECT arg.tenant, 'DEAD', greatest(n.fence, (SELECT l.fence FROM listed l WHERE l.id = n.id)), %2$s
+      FROM arg
+      CROSS JOIN unnest(?::int[], %3$s) AS n (fence, %1$s)
       ON CONFLICT DO NOTHING
       RETURNING id
       """
-          .formatted(COLUMNS.names(), COLUMNS.arrays());
+          .formatted(COLUMNS.names(), COLUMNS.names('n'), COLUMNS.arrays());
 
   private static List<UUID> insertTasks(Tx tx, TenantId tenant, List<Row> rows) {
     List<TaskView> tasks = rows.stream().map(Row::task).toList();
     List<Object> values = new ArrayList<>();
     values.add(tenant);
+    values.add(Column.uuids(rows, row -> row.id().value()));
+    values.add(Column.ints(tasks, TaskView::fence));
     values.add(Column.uuids(rows, row -> row.id().value()));
     values.add(Column.dates(rows, row -> row.id().partition().day()));
     values.add(Column.ints(rows, Row::lane));
@@ -245,7 +266,6 @@ public final class Restores {
     values.add(Column.instants(tasks, TaskView::finishedAt));
     values.add(Column.instants(tasks, TaskView::expiresAt));
     values.add(Column.ints(tasks, TaskView::attempt));
-    values.add(Column.ints(tasks, TaskView::fence));
     values.add(Column.ints(tasks, TaskView::version));
     values.add(Column.shorts(tasks, task -> task.crashes() == 0 ? null : task.crashes()));
     values.add(Column.booleans(tasks, TaskView::cancelRequested));

@@ -144,13 +144,24 @@ public final class Agenda implements DueListener {
    * keeps only heads that the owner is late with or may miss.
    */
   void swept(Partition partition, List<Entry> heads) {
+    add(partition, heads, true);
+  }
+
+  /** Adds the heads that a sweep has read that did not read older tasks. */
+  void sweptRecent(Partition partition, List<Entry> heads) {
+    add(partition, heads, false);
+  }
+
+  private void add(Partition partition, List<Entry> heads, boolean areAll) {
     Peers peers = this.peers;
     boolean mayMiss = peers.mayMiss(partition);
     boolean earlier = false;
     synchronized (this) {
       Map<Integer, Instant> lanes = waiting.computeIfAbsent(partition, _ -> new HashMap<>());
       Set<Integer> noted = mayMiss ? Set.copyOf(lanes.keySet()) : Set.of();
-      lanes.keySet().removeIf(peers::own);
+      if (areAll) {
+        lanes.keySet().removeIf(peers::own);
+      }
       for (Entry head : heads) {
         if (!peers.own(head.lane())
             || peers.areLateWith(head.from())
@@ -234,6 +245,17 @@ public final class Agenda implements DueListener {
       }
     }
     return earliest;
+  }
+
+  /** Whether a task is known to wait in this lane by then. */
+  public synchronized boolean isDue(int lane, Instant time) {
+    for (Map<Integer, Instant> entries : waiting.values()) {
+      Instant from = entries.get(lane);
+      if (from != null && !from.isAfter(time)) {
+        return true;
+      }
+    }
+    return false;
   }
 
   /** The partitions with an entry that is due by then. */

@@ -33,24 +33,38 @@ final class Completions {
   private static final String COMPLETE =
       """
       /* Completions.complete */
-      WITH done AS (
+      WITH f AS MATERIALIZED ( -- skips claims that a failover has lost
+          SELECT f.*, c.*
+          FROM unnest(?::int[], ?::int[], ?::uuid[], ?::smallint[], ?::text[], ?::text[], ?::text[], ?::int[], ?::int[])
+               AS f (tenant, fence, claim, status, output, progress, request, first, last)
+          CROSS JOIN LATERAL (
+              SELECT c.leased_by, c.started_at
+              FROM carillon.claim c
+              WHERE c.id = f.claim
+              OFFSET 0 -- not a join, which may read all of claim, and under an old snapshot its dead rows
+          ) c
+      ), done AS (
           UPDATE carillon.task_{partition} t
           SET state = 'COMPLETED',
+              ready_at = NULL,
               finished_at = clock_timestamp(),
-              version = t.version + 1,
-              claim = NULL,
+              version = t.version + 2, -- one of them for the claim, which does not write this row
+              attempt = t.attempt + 1,
+              fence = f.fence,
+              leased_by = f.leased_by,
               lease_until = NULL,
+              started_at = f.started_at,
               status = f.status,
+              failure = NULL,
+              error = NULL,
               output = f.output,
               request = f.request,
               progress = coalesce(f.progress, t.progress)
-          FROM unnest(?::int[], ?::int[], ?::uuid[], ?::smallint[], ?::text[], ?::text[], ?::text[], ?::int[], ?::int[])
-               AS f (tenant, fence, claim, status, output, progress, request, first, last)
+          FROM f
           WHERE t.tenant = f.tenant
             AND t.id = ANY ((?::uuid[])[f.first:f.last])
-            AND t.state = 'RUNNING'
-            AND t.fence = f.fence -- the fence: a holder that lost its lease can no longer write
-            AND t.claim = f.claim
+            AND t.state = 'PENDING'
+            AND t.fence = f.fence - 1 -- the fence: a holder that lost its lease can no longer write
           RETURNING t.tenant, t.id, t.partition, t.lane, t.attempt, t.fence, t.leased_by, t.finished_at,
                     t.concurrency_key, t.on_complete
       ), trail AS (

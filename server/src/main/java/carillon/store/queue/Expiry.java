@@ -34,23 +34,43 @@ public final class Expiry {
       """
       /* Expiry.expire */
       WITH late AS MATERIALIZED (
-          SELECT t.tenant, t.id
-          FROM carillon.task_{partition} t
-          WHERE t.expires_at <= (SELECT clock_timestamp())
-            AND t.ready_at IS NOT NULL
-            AND t.attempt = 0
-          ORDER BY t.expires_at
-          LIMIT ?
-          FOR UPDATE OF t SKIP LOCKED
+          SELECT q.tenant, q.row_id
+          FROM (
+              SELECT l.tenant, q.id, q.ctid AS row_id
+              FROM carillon.queue_{partition} q
+              CROSS JOIN LATERAL (
+                  SELECT l.tenant
+                  FROM carillon.lane l
+                  WHERE l.id = q.lane
+                  LIMIT 1
+              ) l
+              WHERE q.expires_at <= (SELECT clock_timestamp())
+              ORDER BY q.expires_at
+              LIMIT ?
+              FOR UPDATE OF q SKIP LOCKED
+          ) q
+          CROSS JOIN LATERAL ( -- not a join: the planner may choose to read all tasks of a tenant
+              SELECT
+              FROM carillon.task_{partition} t
+              WHERE t.tenant = q.tenant
+                AND t.id = q.id
+              FOR UPDATE SKIP LOCKED -- others lock the task first, and may wait for its row of the queue
+          ) t
+      ), taken AS (
+          -- A row that changed between snapshot and lock is not found. The next pass takes it.
+          DELETE FROM carillon.queue_{partition} q
+          USING late
+          WHERE q.ctid = late.row_id
+          RETURNING late.tenant, q.id
       ), expired AS (
           UPDATE carillon.task_{partition} t
           SET state = 'EXPIRED',
               ready_at = NULL,
               finished_at = clock_timestamp(),
               version = t.version + 1
-          FROM late
-          WHERE t.tenant = late.tenant
-            AND t.id = late.id
+          FROM taken
+          WHERE t.tenant = taken.tenant
+            AND t.id = taken.id
             AND t.state = 'PENDING'
           RETURNING t.tenant, t.id, t.partition, t.lane, t.attempt, t.fence
       ), trail AS (
@@ -70,11 +90,9 @@ public final class Expiry {
       SELECT DISTINCT partition
       FROM (
           SELECT partition
-          FROM carillon.task
+          FROM carillon.queue
           WHERE partition = ANY ('{{days}}'::date[])
             AND expires_at <= (SELECT clock_timestamp())
-            AND ready_at IS NOT NULL
-            AND attempt = 0
           ORDER BY expires_at
           LIMIT ?
       ) late
@@ -116,7 +134,8 @@ public final class Expiry {
         limit);
   }
 
-  private static int expire(Tx tx, Partition partition, int limit) {
+  /** Expires tasks of one partition and returns how many. */
+  public static int expire(Tx tx, Partition partition, int limit) {
     tx.update(USE_EXPIRY_INDEX);
     List<Transitions.Moved> expired =
         tx.query(

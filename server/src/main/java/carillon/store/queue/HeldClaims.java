@@ -29,9 +29,9 @@ import java.util.function.BiFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The claims that {@link WorkQueue} has made, until they end. Finds and reaps those whose holder
- * was lost: a node without a lease, or a worker that neither reported nor renewed. Deletes the rows
- * of claims that hold no more tasks.
+ * All claims, until they end. Finds and reaps those whose holder was lost: a node without a lease,
+ * or a worker that neither reported nor renewed. Deletes the rows of claims that hold no more
+ * tasks.
  */
 public final class HeldClaims {
 
@@ -48,7 +48,7 @@ public final class HeldClaims {
   }
 
   /**
-   * A task that is RUNNING under a claim.
+   * A task that runs under a claim.
    *
    * @param isSent whether nodes deliver it over HTTP, in groups once it is a suspect: published and
    *     discarded tasks are never marked
@@ -72,29 +72,24 @@ public final class HeldClaims {
    */
   public record Lost(UUID claim, @Nullable String node, Partition partition) {}
 
-  private record Row(UUID id, Partition partition, List<Integer> tenants, List<UUID> tasks) {
-    private Column tenantColumn() {
-      return Column.ints(tenants, tenant -> tenant);
-    }
-
-    private Column taskColumn() {
-      return Column.uuids(tasks, task -> task);
-    }
-  }
-
   private static final String LAPSED =
       """
       /* HeldClaims.lapsed */
       (SELECT c.id, c.node, c.partition
        FROM carillon.node n
-       JOIN carillon.claim c ON c.node = n.id
+       CROSS JOIN LATERAL (
+           SELECT c.id, c.node, c.partition
+           FROM carillon.claim c
+           WHERE c.node = n.id
+           OFFSET 0 -- not a join, which may read all of claim
+       ) c
        WHERE n.lease_until < clock_timestamp()
        LIMIT ?)
       UNION ALL
       (SELECT c.id, c.node, c.partition
        FROM carillon.claim c
-       WHERE c.lease_until < (SELECT clock_timestamp())
-       ORDER BY c.lease_until
+       WHERE c.check_at < (SELECT clock_timestamp())
+       ORDER BY c.check_at
        LIMIT ?)
       """;
 
@@ -108,6 +103,24 @@ public final class HeldClaims {
         Sql.uuid(row, "id"),
         row.getString("node"),
         new Partition(row.getObject("partition", LocalDate.class)));
+  }
+
+  private static final String WITHOUT_NODE =
+      """
+      /* HeldClaims.withoutNode */
+      SELECT c.id, NULL AS node, c.partition
+      FROM carillon.claim c
+      WHERE c.node IS NOT NULL
+        AND (SELECT true FROM carillon.node n WHERE n.id = c.node) IS NULL
+      LIMIT ?
+      """;
+
+  /**
+   * Claims of nodes that have no row: a failover lost it, or it was removed while a claim of the
+   * frozen node was still open. Reads all claims.
+   */
+  public List<Lost> withoutNode(int limit) {
+    return db.autoCommit(tx -> tx.query(WITHOUT_NODE, HeldClaims::lost, limit));
   }
 
   private static final String OF_NODE =
@@ -126,22 +139,17 @@ public final class HeldClaims {
   private static final String HELD =
       """
       /* HeldClaims.held */
-      SELECT t.tenant, t.id, t.lane, t.fence, t.claim, t.attempt, t.due_at, t.retry, t.crashes
-      FROM unnest(?::int[], ?::uuid[]) AS held (tenant, id)
+      SELECT t.tenant, t.id, t.lane, t.fence + 1 AS fence, c.id AS claim, t.attempt + 1 AS attempt, t.due_at, t.retry,
+             t.crashes
+      FROM carillon.claim c
+      CROSS JOIN LATERAL unnest(c.tenants, c.tasks, c.fences) AS held (tenant, id, fence)
       JOIN carillon.task_{partition} t ON t.tenant = held.tenant AND t.id = held.id
-      WHERE t.state = 'RUNNING'
-        AND t.claim = ?
-        AND (t.lease_until IS NULL OR t.lease_until < clock_timestamp())
+      WHERE c.id = ?
+        AND t.state = 'PENDING'
+        AND t.fence = held.fence - 1
+        AND coalesce(t.lease_until, c.lease_until, '-infinity') < clock_timestamp()
       FOR UPDATE OF t SKIP LOCKED -- the transaction that has it locked ends or renews it
       """;
-
-  private static Row row(ResultSet row) throws SQLException {
-    return new Row(
-        Sql.uuid(row, "id"),
-        new Partition(row.getObject("partition", LocalDate.class)),
-        Arrays.asList(Sql.integers(row, "tenants")),
-        Arrays.asList(Sql.uuids(row, "tasks")));
-  }
 
   Held held(ResultSet row) throws SQLException {
     Lane lane = catalog.lane(row.getInt("lane"));
@@ -157,14 +165,6 @@ public final class HeldClaims {
         row.getInt("crashes"),
         catalog.isSentNow(lane.id()));
   }
-
-  private static final String FIND =
-      """
-      /* HeldClaims.find */
-      SELECT c.id, c.partition, c.tenants, c.tasks
-      FROM carillon.claim c
-      WHERE c.id = ?
-      """;
 
   private static final String STILL_LAPSED =
       """
@@ -218,18 +218,20 @@ public final class HeldClaims {
   private static final String STILL_RUNNING =
       """
       /* HeldClaims.stillRunning */
-      SELECT count(*) AS tasks, min(t.lease_until) AS lease_until
-      FROM unnest(?::int[], ?::uuid[]) AS held (tenant, id)
+      SELECT count(*) AS tasks, min(coalesce(t.lease_until, c.lease_until)) AS lease_until
+      FROM carillon.claim c
+      CROSS JOIN LATERAL unnest(c.tenants, c.tasks, c.fences) AS held (tenant, id, fence)
       JOIN carillon.task_{partition} t ON t.tenant = held.tenant AND t.id = held.id
-      WHERE t.state = 'RUNNING'
-        AND t.claim = ?
+      WHERE c.id = ?
+        AND t.state = 'PENDING'
+        AND t.fence = held.fence - 1
       """;
 
   private static final String CHECK_LATER =
       """
       /* HeldClaims.checkLater */
       UPDATE carillon.claim
-      SET lease_until = ?
+      SET check_at = ?
       WHERE id = ?
       """;
 
@@ -257,44 +259,34 @@ public final class HeldClaims {
         lost.node() == null
             ? Optional.of(Lapsed.NO_NODE)
             : tx.queryOne(STILL_LAPSED, HeldClaims::lapsed, lost.node());
-    Optional<Row> claim = tx.queryOne(FIND, HeldClaims::row, lost.claim());
-    if (node.isEmpty() || claim.isEmpty()) {
-      return new Outcomes.Written(Map.of()); // the node has recovered, or another node was faster
+    if (node.isEmpty()) {
+      return new Outcomes.Written(Map.of()); // the node has recovered
     }
-    Row row = claim.get();
     List<ClaimEnding> ends = new ArrayList<>();
-    for (Held held :
-        tx.query(
-            Sql.forPartition(HELD, row.partition()),
-            this::held,
-            row.tenantColumn(),
-            row.taskColumn(),
-            row.id())) {
+    for (Held held : tx.query(Sql.forPartition(HELD, lost.partition()), this::held, lost.claim())) {
       LostHolder silence = node.get().lostHolderFor(held);
       ends.add(ClaimEnding.reaped(held, decide.apply(held, silence), silence.blamed()));
     }
     Outcomes.Written written = outcomes.finishLapsed(tx, ends, WHO);
-    retireOrKeep(tx, row);
+    retireOrKeep(tx, lost);
     return written;
   }
 
   /** The tasks of a claim that are still running. */
   private record Left(int tasks, @Nullable Instant leaseUntil) {}
 
-  private static void retireOrKeep(Tx tx, Row row) {
-    tx.query(LOCK, _ -> true, row.id()); // otherwise a concurrent renewal could be overwritten
+  private static void retireOrKeep(Tx tx, Lost lost) {
+    tx.query(LOCK, _ -> true, lost.claim()); // otherwise a concurrent renewal could be overwritten
     Left left =
         tx.query(
-                Sql.forPartition(STILL_RUNNING, row.partition()),
-                r -> new Left(r.getInt("tasks"), Sql.instant(r, "lease_until")),
-                row.tenantColumn(),
-                row.taskColumn(),
-                row.id())
+                Sql.forPartition(STILL_RUNNING, lost.partition()),
+                row -> new Left(row.getInt("tasks"), Sql.instant(row, "lease_until")),
+                lost.claim())
             .getFirst();
     if (left.tasks() == 0) {
-      tx.update(RETIRE, row.id());
+      tx.update(RETIRE, lost.claim());
     } else if (left.leaseUntil() != null) {
-      tx.update(CHECK_LATER, left.leaseUntil(), row.id());
+      tx.update(CHECK_LATER, left.leaseUntil(), lost.claim());
     }
   }
 
@@ -303,13 +295,14 @@ public final class HeldClaims {
       /* HeldClaims.retireOver */
       DELETE FROM carillon.claim c
       USING unnest(?::uuid[], ?::int[]) AS n (claim, ended)
-      WHERE c.id = n.claim
+      WHERE c.id = ANY (?) -- with the join alone, the planner may read all of claim
+        AND c.id = n.claim
         AND (cardinality(c.tasks) = n.ended -- the whole of it at once
              OR NOT EXISTS (
-                SELECT FROM unnest(c.tenants, c.tasks) AS held (tenant, id)
+                SELECT FROM unnest(c.tenants, c.tasks, c.fences) AS held (tenant, id, fence)
                 JOIN carillon.task_{partition} t ON t.tenant = held.tenant AND t.id = held.id
-                WHERE t.state = 'RUNNING'
-                  AND t.claim = c.id))
+                WHERE t.state = 'PENDING'
+                  AND t.fence = held.fence - 1))
       """;
 
   /**
@@ -322,6 +315,7 @@ public final class HeldClaims {
     tx.update(
         Sql.forPartition(RETIRE_OVER, partition),
         Column.uuids(claims, Map.Entry::getKey),
-        Column.ints(claims, Map.Entry::getValue));
+        Column.ints(claims, Map.Entry::getValue),
+        Column.uuids(claims, Map.Entry::getKey));
   }
 }

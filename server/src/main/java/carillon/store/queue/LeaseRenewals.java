@@ -42,12 +42,10 @@ final class LeaseRenewals {
       FROM unnest(?::uuid[], ?::int[], ?::uuid[], ?::text[]) AS held (id, fence, claim, progress)
       WHERE t.tenant = ?
         AND t.id = held.id
-        AND t.state = 'RUNNING'
-        AND t.fence = held.fence
-        AND t.claim = held.claim
-        AND t.lease_until IS NOT NULL
+        AND t.state = 'PENDING'
+        AND t.fence = held.fence - 1
         AND t.lane = ANY (?)
-      RETURNING t.id, t.claim, t.lease_until, t.cancel_requested
+      RETURNING t.id, held.claim, t.lease_until, t.cancel_requested
       """;
 
   // The reaper must check a shortened lease sooner. It notices an extended one at the old end.
@@ -55,10 +53,12 @@ final class LeaseRenewals {
       """
       /* LeaseRenewals.checkSooner */
       UPDATE carillon.claim c
-      SET lease_until = n.lease_until
+      SET check_at = n.lease_until
       FROM unnest(?::uuid[], ?::timestamptz[]) AS n (claim, lease_until)
-      WHERE c.id = n.claim
-        AND c.lease_until > n.lease_until
+      WHERE c.id = ANY (?) -- with the join alone, the planner may read all of claim
+        AND c.id = n.claim
+        -- In a CASE, because the planner could otherwise read all of the index on check_at.
+        AND CASE WHEN c.check_at > n.lease_until THEN true ELSE false END
       """;
 
   /**
@@ -74,7 +74,7 @@ final class LeaseRenewals {
       @Nullable Duration lease) {
     Map<TaskId, RenewResult> renewed = new HashMap<>();
     List<Map.Entry<UUID, Instant>> ends = new ArrayList<>();
-    PullQueue.byPartition(tx, renewals, Renewal::id)
+    WorkerClaims.held(tx, tenant, renewals, Renewal::id, Renewal::lease)
         .forEach(
             (partition, some) ->
                 renewed.putAll(renew(tx, tenant, partition, some, lanes, lease, ends)));
@@ -82,7 +82,8 @@ final class LeaseRenewals {
       tx.update(
           CHECK_SOONER,
           Column.uuids(ends, Map.Entry::getKey),
-          Column.instants(ends, Map.Entry::getValue));
+          Column.instants(ends, Map.Entry::getValue),
+          Column.uuids(ends, Map.Entry::getKey));
     }
     return renewals.stream()
         .map(renewal -> renewed.getOrDefault(renewal.id(), new RenewResult(Renewed.STALE, null)))

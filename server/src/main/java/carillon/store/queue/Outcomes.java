@@ -29,19 +29,28 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.UUID;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Saves the outcomes of claims: the completer's batches, workers' reports and the reaper's
- * decisions. A statement changes a task only under the fence and claim of its outcome, and a cancel
- * that was requested while the task ran takes effect here. {@link Completions} saves tasks that
- * completed.
+ * decisions. This is the first time since its creation or last attempt that a task's row is
+ * written. A statement changes it only under the fence of its outcome, and a cancel that was
+ * requested while the task ran takes effect here. {@link Completions} saves tasks that completed.
+ *
+ * <p><b>The fence.</b> The lease of a task has the number {@code task.fence + 1}; the end of the
+ * attempt stores it. So the first end of an attempt, by its holder or the reaper, rejects all
+ * others. A node's outcome is about a task that its claim took. A worker's report is compared with
+ * the claim first ({@link WorkerClaims}): otherwise it could end a task that waits.
  *
  * <p><b>Lock order.</b> To avoid deadlocks, every transaction takes its locks in this order: the
- * row of the node; tasks, partition by partition; concurrency keys; dead letters and their groups;
- * the catalog; rows of claims, by partition and id. Only the reaper locks a node's row, and it
- * never waits for a task ({@link HeldClaims#reap}). {@code LockOrderTest} runs every pair
- * concurrently.
+ * row of the node; then, partition by partition, tasks, their rows in the queue and concurrency
+ * keys; then dead letters and their groups; the catalog; rows of claims, by partition and id. A
+ * claim skips locked rows of the queue; holding some, it may wait for a concurrency key. The reaper
+ * never waits for a task ({@link HeldClaims#reap}), so holders, reaper, reports and renewals cannot
+ * deadlock. Batches that lock tasks of several partitions, or keys of several lanes, can, if they
+ * meet others about the same tasks: PostgreSQL ends one of them after a second, and {@link Db}
+ * repeats it. {@code LockOrderTest} and {@code InterleavingTest} run them against each other.
  */
 public final class Outcomes {
 
@@ -77,13 +86,19 @@ public final class Outcomes {
   private static final String FINISH =
       """
       /* Outcomes.finish */
-      WITH f AS MATERIALIZED (
-          SELECT *
+      WITH f AS MATERIALIZED ( -- skips claims that a failover has lost
+          SELECT f.*, c.*
           FROM unnest(?::int[], ?::uuid[], ?::int[], ?::uuid[], ?::text[], ?::timestamptz[], ?::boolean[], ?::text[],
                       ?::smallint[], ?::text[], ?::text[], ?::text[], ?::text[], ?::text[], ?::boolean[],
                       ?::boolean[])
                AS f (tenant, id, fence, claim, state, ready_at, released, failure, status, error, output, progress,
                      type, request, blamed, cleared)
+          CROSS JOIN LATERAL (
+              SELECT c.leased_by, c.started_at, c.lease_until
+              FROM carillon.claim c
+              WHERE c.id = f.claim
+              OFFSET 0 -- as in Completions
+          ) c
       ), done AS (
           UPDATE carillon.task_{partition} t
           -- A cancel that was requested meanwhile is seen here, under the row's lock, or not at all.
@@ -93,10 +108,12 @@ public final class Outcomes {
                               THEN coalesce(f.ready_at, clock_timestamp()) END,
               finished_at = CASE WHEN f.state = 'PENDING' AND NOT t.cancel_requested THEN NULL
                                  ELSE clock_timestamp() END,
-              attempt = CASE WHEN f.released THEN t.attempt - 1 ELSE t.attempt END,
-              version = t.version + 1,
-              claim = NULL,
+              attempt = CASE WHEN f.released THEN t.attempt ELSE t.attempt + 1 END,
+              version = t.version + 2, -- one of them for the claim, which does not write this row
+              fence = f.fence,
+              leased_by = f.leased_by,
               lease_until = NULL,
+              started_at = f.started_at,
               status = f.status,
               failure = f.failure,
               error = f.error,
@@ -108,13 +125,20 @@ public final class Outcomes {
           FROM f
           WHERE t.tenant = f.tenant
             AND t.id = f.id
-            AND t.state = 'RUNNING'
-            AND t.fence = f.fence -- the fence: a holder that lost its lease can no longer write
-            AND t.claim = f.claim
-            AND (NOT ? OR t.lease_until IS NULL OR t.lease_until < clock_timestamp())
+            AND t.state = 'PENDING'
+            AND t.fence = f.fence - 1 -- the fence: a holder that lost its lease can no longer write
+            AND (NOT ? OR coalesce(t.lease_until, f.lease_until, '-infinity') < clock_timestamp())
           RETURNING t.tenant, t.id, t.partition, t.lane, t.state, t.ready_at, t.attempt, t.fence, t.leased_by, t.started_at,
-                    t.key, t.concurrency_key, f.released, f.failure, f.status, f.error, f.output, f.type,
-                    f.request, t.on_dead
+                    t.key, t.concurrency_key, t.crashes, octet_length(t.payload) AS payload_bytes,
+                    CASE WHEN t.attempt = 0 THEN t.expires_at END AS expires_at, -- a started task does not expire
+                    f.released, f.failure, f.status, f.error, f.output, f.type, f.request, t.on_dead
+      ), queued AS (
+          INSERT INTO carillon.queue_{partition} (
+              ready_at, expires_at, id, lane, partition, attempt, fence, payload_bytes, crashes, concurrency_key)
+          SELECT ready_at, expires_at, id, lane, partition, attempt, fence, coalesce(payload_bytes, 0), crashes,
+                 concurrency_key
+          FROM done
+          WHERE state = 'PENDING'
       ), trail AS (
           INSERT INTO carillon.transition_{partition} (tenant, task, partition, at, from_state, to_state, fence, who, reason)
           SELECT tenant, id, partition, started_at, 'PENDING'::carillon.task_state, 'RUNNING'::carillon.task_state, fence,
@@ -174,10 +198,15 @@ public final class Outcomes {
   /**
    * Writes the outcomes of attempts that this node ran, in one transaction.
    *
-   * @param over claims whose tasks have all ended
+   * @param over claims whose tasks have all ended; asked again if the transaction is repeated,
+   *     perhaps on a promoted standby
    */
+  public Written finishAttempts(List<Attempted> attempted, Supplier<Set<UUID>> over, String node) {
+    return db.inTransaction(tx -> finishAttempts(tx, attempted, over.get(), node));
+  }
+
   public Written finishAttempts(List<Attempted> attempted, Set<UUID> over, String node) {
-    return db.inTransaction(tx -> finishAttempts(tx, attempted, over, node));
+    return finishAttempts(attempted, () -> over, node);
   }
 
   public Written finishAttempts(Tx tx, List<Attempted> attempted, Set<UUID> over, String node) {

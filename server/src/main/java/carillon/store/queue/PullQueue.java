@@ -16,7 +16,6 @@ import carillon.store.db.Sql;
 import carillon.store.db.Tx;
 import java.time.Duration;
 import java.time.Instant;
-import java.time.LocalDate;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Comparator;
@@ -33,7 +32,6 @@ import java.util.UUID;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
-import java.util.function.Function;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
@@ -122,8 +120,8 @@ public final class PullQueue {
         Lane lane = Objects.requireNonNull(lanes.get(entry.lane()));
         tried.add(entry);
         Duration held = lease == null ? catalog.type(lane).leaseTimeout() : lease;
-        var quota = new WorkQueue.Quota(lane, max - claimed.size(), entry.from(), held);
-        WorkQueue.Claim claim = queue.claimForWorker(tx, entry.partition(), quota, worker);
+        var quota = new WorkQueue.Quota(lane, max - claimed.size(), entry.from());
+        WorkQueue.Claim claim = queue.claimForWorker(tx, entry.partition(), quota, worker, held);
         claim.next().forEach((id, at) -> agenda.found(entry.partition(), id, at));
         claimed.addAll(claim.tasks());
       }
@@ -170,38 +168,14 @@ public final class PullQueue {
     }
   }
 
-  private static final String EXISTING =
-      """
-      /* PullQueue.byPartition */
-      SELECT day
-      FROM carillon.partition
-      WHERE day = ANY (?)
-      """;
-
-  /** Only existing partitions: an id from a client can name any day. */
-  static <T> Map<Partition, List<T>> byPartition(Tx tx, List<T> items, Function<T, TaskId> id) {
-    Map<Partition, List<T>> byPartition = new TreeMap<>();
-    for (T item : items) {
-      byPartition.computeIfAbsent(id.apply(item).partition(), _ -> new ArrayList<>()).add(item);
-    }
-    List<Partition> existing =
-        tx.query(
-            EXISTING,
-            row -> new Partition(row.getObject("day", LocalDate.class)),
-            Column.dates(List.copyOf(byPartition.keySet()), Partition::day));
-    byPartition.keySet().retainAll(existing);
-    return byPartition;
-  }
-
   private static final String HELD =
       """
       /* PullQueue.held */
-      SELECT t.tenant, t.id, t.lane, t.fence, t.claim, t.attempt, t.due_at, t.retry, t.crashes
+      SELECT t.tenant, t.id, t.lane, held.fence, held.claim, t.attempt + 1 AS attempt, t.due_at, t.retry, t.crashes
       FROM unnest(?::uuid[], ?::int[], ?::uuid[]) AS held (id, fence, claim)
       JOIN carillon.task_{partition} t ON t.tenant = ? AND t.id = held.id
-      WHERE t.state = 'RUNNING'
-        AND t.fence = held.fence
-        AND t.claim = held.claim
+      WHERE t.state = 'PENDING'
+        AND t.fence = held.fence - 1
       """;
 
   /**
@@ -215,7 +189,7 @@ public final class PullQueue {
       Tx tx, TenantId tenant, List<WorkReport> reports, List<String> types, String who) {
     Map<TaskId, WorkReport> accepted = new HashMap<>();
     List<ClaimEnding> ends = new ArrayList<>();
-    byPartition(tx, reports, WorkReport::id)
+    WorkerClaims.held(tx, tenant, reports, WorkReport::id, WorkReport::lease)
         .forEach(
             (partition, some) ->
                 accepted.putAll(current(tx, tenant, partition, some, types, ends)));

@@ -2,16 +2,24 @@ package carillon.store.queue;
 
 import carillon.model.Partition;
 import carillon.model.task.DayRange;
+import carillon.model.task.Lane;
+import carillon.store.catalog.Catalog;
 import carillon.store.catalog.Partitions;
+import carillon.store.db.Column;
 import carillon.store.db.Db;
 import carillon.store.db.Sql;
+import carillon.store.db.StoreException;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Reads the earliest waiting task of every lane into the {@link Agenda}. It finds the tasks that no
@@ -19,13 +27,25 @@ import org.jspecify.annotations.Nullable;
  */
 public final class QueueSweep {
 
+  private static final Logger log = LoggerFactory.getLogger(QueueSweep.class);
+
   private static final int SWEEPS_PER_FULL_SWEEP = 10;
   private static final int SWEEPS_PER_FULL_SWEEP_WITHOUT_HINTS = 2;
+
+  /**
+   * A task appears this long after it became ready, at the most, unless the transaction that
+   * created it was open for longer.
+   */
+  private static final Duration LATE_COMMIT = Duration.ofMinutes(5);
+
+  /** After a partition took too long to sweep, this many sweeps of it read recent tasks only. */
+  private static final int RECENT_SWEEPS = 15;
 
   /** Every sweep reads a partition from this long before its day. */
   private static final Duration BEFORE_ITS_DAY = Duration.ofMinutes(1);
 
   private final Db db;
+  private final Catalog catalog;
   private final Partitions partitions;
   private final Agenda agenda;
   private final AtomicInteger sweeps = new AtomicInteger();
@@ -36,8 +56,18 @@ public final class QueueSweep {
   /** The open partitions that were swept since they opened. */
   private volatile Set<Partition> swept = Set.of();
 
-  public QueueSweep(Db db, Partitions partitions, Agenda agenda) {
+  /** How far each partition was swept. */
+  private final Map<Partition, Reach> reached = new ConcurrentHashMap<>();
+
+  /**
+   * @param from tasks that became ready before had been committed when the last sweep began
+   * @param recentLeft how many sweeps read later tasks only
+   */
+  private record Reach(Instant from, int recentLeft) {}
+
+  public QueueSweep(Db db, Catalog catalog, Partitions partitions, Agenda agenda) {
     this.db = db;
+    this.catalog = catalog;
     this.partitions = partitions;
     this.agenda = agenda;
   }
@@ -83,13 +113,14 @@ public final class QueueSweep {
     Set<Partition> all = Set.copyOf(opened);
     open = all;
     agenda.removeDropped(yesterday, all);
+    reached.keySet().retainAll(all);
     for (Partition partition : opened) {
       boolean isRecent =
           shared.contains(partition)
               || (partition.compareTo(yesterday) >= 0 && partition.compareTo(today) <= 0);
       // A new partition is always read: hints about it were ignored until it was seen to be open.
       if (isFull || isRecent || due.contains(partition) || !before.contains(partition)) {
-        sweepPartition(partition);
+        sweepPartition(partition, openBy);
       }
     }
     swept = all;
@@ -101,8 +132,7 @@ public final class QueueSweep {
       /* QueueSweep.sweepPartition */
       WITH RECURSIVE head AS (
           (SELECT lane, ready_at
-           FROM carillon.task_{partition}
-           WHERE ready_at IS NOT NULL
+           FROM carillon.queue_{partition}
            ORDER BY lane, ready_at
            LIMIT 1)
           UNION ALL
@@ -110,9 +140,8 @@ public final class QueueSweep {
           FROM head
           CROSS JOIN LATERAL (
               SELECT lane, ready_at
-              FROM carillon.task_{partition}
-              WHERE ready_at IS NOT NULL
-                AND lane > head.lane
+              FROM carillon.queue_{partition}
+              WHERE lane > head.lane
               ORDER BY lane, ready_at
               LIMIT 1
           ) next
@@ -121,19 +150,64 @@ public final class QueueSweep {
       FROM head
       """;
 
-  private void sweepPartition(Partition partition) {
-    agenda.swept(
-        partition,
-        Partitions.unlessDropped(
-            () ->
-                db.autoCommit(
-                    tx ->
-                        tx.query(
-                            Sql.forPartition(SWEEP, partition),
-                            row ->
-                                new Agenda.Entry(
-                                    partition,
-                                    row.getInt("lane"),
-                                    Sql.requiredInstant(row, "ready_at"))))));
+  /**
+   * While a transaction holds an old snapshot, a sweep steps over the index entries of all tasks
+   * claimed since. Once that takes too long, sweeps read the tasks that became ready recently.
+   */
+  private void sweepPartition(Partition partition, Instant now) {
+    Reach next = new Reach(now.minus(LATE_COMMIT), 0);
+    Reach last = reached.get(partition);
+    if (last != null && last.recentLeft() > 0) {
+      sweepRecent(partition, last.from());
+      reached.put(partition, new Reach(next.from(), last.recentLeft() - 1));
+      return;
+    }
+    try {
+      agenda.swept(partition, heads(partition, SWEEP));
+      reached.put(partition, next);
+    } catch (StoreException e) {
+      if (!e.isTooMuch() || last == null) {
+        throw e;
+      }
+      log.warn("sweep took too long: reads recent tasks only partition={}", partition.suffix());
+      reached.put(partition, new Reach(last.from(), RECENT_SWEEPS));
+      sweepRecent(partition, last.from());
+    }
+  }
+
+  private static final String SWEEP_RECENT =
+      """
+      /* QueueSweep.sweepRecent */
+      SELECT line.lane, head.ready_at
+      FROM unnest(?::int[]) AS line (lane)
+      CROSS JOIN LATERAL (
+          SELECT q.ready_at
+          FROM carillon.queue_{partition} q
+          WHERE q.lane = line.lane
+            AND q.ready_at >= ?
+          ORDER BY q.ready_at
+          LIMIT 1
+      ) head
+      """;
+
+  private void sweepRecent(Partition partition, Instant from) {
+    List<Lane> lanes = List.copyOf(catalog.lanes());
+    agenda.sweptRecent(
+        partition, heads(partition, SWEEP_RECENT, Column.ints(lanes, Lane::id), from));
+  }
+
+  private List<Agenda.Entry> heads(Partition partition, String statement, Object... arguments) {
+    return Partitions.unlessDropped(
+        () ->
+            db.autoCommit(
+                tx ->
+                    tx.query(
+                        Sql.forPartition(statement, partition),
+                        row ->
+                            new Agenda.Entry(
+                                partition,
+                                row.getInt("lane"),
+                                Sql.requiredInstant(row, "ready_at")),
+                        arguments)));
   }
 }

@@ -214,7 +214,7 @@ public final class DueSchedules {
   }
 
   // Reads the parent table of tasks, because the partition of a very old fire may have been
-  // dropped.
+  // dropped. A running task is PENDING there: only its end matters.
   // Two parts with an index each: the fires of a large backfill must not hide the schedule's own.
   private static final String UNSETTLED =
       """

@@ -43,7 +43,7 @@ final class FireHistory {
       """
       LEFT JOIN LATERAL (
           SELECT state
-          FROM carillon.task
+          FROM carillon.every_task
           WHERE tenant = ?
             AND id = f.task
             AND partition = f.partition
@@ -157,15 +157,14 @@ final class FireHistory {
   static final String PREVIOUS =
       LATEST
           .replace("{method}", "previousOutcome")
+          .replace("carillon.every_task", "carillon.task") // only whether it has ended matters
           .replace(
               "{status}",
               "CASE WHEN f.skipped IS NOT NULL THEN 'SKIPPED'"
-                  + " WHEN t.state IN ('PENDING', 'RUNNING') THEN f.outcome"
+                  + " WHEN t.state = 'PENDING' THEN f.outcome"
                   + " ELSE coalesce(t.state::text, f.outcome) END")
           .replace(
-              "{wanted}",
-              "f.skipped <> 'ENDED' OR f.outcome <> 'GONE'"
-                  + " OR t.state NOT IN ('PENDING', 'RUNNING')");
+              "{wanted}", "f.skipped <> 'ENDED' OR f.outcome <> 'GONE' OR t.state <> 'PENDING'");
 
   /** The schedule with the latest of its fires that are due by now. */
   static ScheduleView show(Tx tx, StoredSchedule schedule, Instant now) {

@@ -70,7 +70,7 @@ final class ScheduleTasks {
       FROM f, unnest(?::uuid[], ?::date[]) WITH ORDINALITY AS n (task, partition, n)
       CROSS JOIN LATERAL (
           SELECT *
-          FROM carillon.task t
+          FROM carillon.every_task t
           WHERE t.tenant = ?
             AND t.id = n.task
             AND t.partition = n.partition

@@ -35,7 +35,7 @@ public final class Backlog {
           FROM unnest(?::int[]) AS l (lane)
           CROSS JOIN LATERAL (
               SELECT ready_at
-              FROM carillon.task_{partition}
+              FROM carillon.queue_{partition}
               WHERE lane = l.lane
                 AND ready_at <= (SELECT clock_timestamp())
               ORDER BY ready_at

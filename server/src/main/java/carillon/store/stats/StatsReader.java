@@ -104,11 +104,11 @@ public final class StatsReader {
       CROSS JOIN LATERAL (
           SELECT count(*) AS tasks, min(d.ready_at) AS oldest
           FROM (
-              SELECT t.ready_at
-              FROM carillon.task_{partition} t
-              WHERE t.lane = l.lane
-                AND t.ready_at <= (SELECT clock_timestamp())
-              ORDER BY t.ready_at
+              SELECT q.ready_at
+              FROM carillon.queue_{partition} q
+              WHERE q.lane = l.lane
+                AND q.ready_at <= (SELECT clock_timestamp())
+              ORDER BY q.ready_at
               LIMIT ?
           ) d
       ) t
@@ -153,16 +153,17 @@ public final class StatsReader {
       FROM carillon.claim
       """;
 
-  // No index has the running tasks; open claims list them, and some that have ended since.
+  // No index has the running tasks; open claims list them, and some that have ended since: the row
+  // of such a task has at least the fence of the claim.
   private static final String COUNT_RUNNING =
       """
       /* StatsReader.countRunning */
       WITH held AS MATERIALIZED (
-          SELECT h.tenant, h.id
+          SELECT h.tenant, h.id, h.fence
           FROM (
-              SELECT h.tenant, h.id, row_number() OVER (PARTITION BY h.tenant) AS n
+              SELECT h.tenant, h.id, h.fence, row_number() OVER (PARTITION BY h.tenant) AS n
               FROM carillon.claim c
-              CROSS JOIN LATERAL unnest(c.tenants, c.tasks) AS h (tenant, id)
+              CROSS JOIN LATERAL unnest(c.tenants, c.tasks, c.fences) AS h (tenant, id, fence)
               WHERE c.partition = ?
                 AND h.tenant = ANY (?)
           ) h
@@ -175,7 +176,8 @@ public final class StatsReader {
           FROM carillon.task_{partition} t
           WHERE t.tenant = held.tenant
             AND t.id = held.id
-            AND t.state = 'RUNNING'
+            AND t.state = 'PENDING'
+            AND t.fence = held.fence - 1
       ) t
       GROUP BY held.tenant, t.lane
       UNION ALL

@@ -26,7 +26,7 @@ public final class StorageReader {
    * @param oldestSnapshot how long the oldest transaction of this database has kept dead rows from
    *     being removed; null if the role cannot see all sessions. Snapshots of standbys and
    *     replication slots have no time and are not included.
-   * @param partitions by day: tasks, attempts and transitions together
+   * @param partitions by day: tasks, queue, attempts and transitions together
    * @param tables all other tables, the largest first
    */
   public record Storage(
@@ -104,7 +104,7 @@ public final class StorageReader {
              coalesce(sum(pg_stat_get_dead_tuples(part.oid)), 0) AS dead_rows,
              max(greatest(pg_stat_get_last_vacuum_time(part.oid), pg_stat_get_last_autovacuum_time(part.oid))) AS vacuumed_at
       FROM carillon.partition
-      CROSS JOIN unnest(ARRAY['task', 'attempt', 'transition']) AS parent
+      CROSS JOIN unnest(ARRAY['task', 'queue', 'attempt', 'transition']) AS parent
       CROSS JOIN LATERAL (
           -- NULL instead of an error for a partition that was just dropped
           SELECT to_regclass('carillon.' || parent || '_' || to_char(partition.day, 'YYYYMMDD'))::oid AS oid

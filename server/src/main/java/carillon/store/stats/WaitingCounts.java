@@ -31,7 +31,7 @@ public final class WaitingCounts {
              pg_stat_get_tuples_inserted(c.oid) + pg_stat_get_tuples_updated(c.oid)
                  + pg_stat_get_tuples_deleted(c.oid) AS changes
       FROM carillon.partition s
-      CROSS JOIN LATERAL (SELECT to_regclass('carillon.task_' || to_char(s.day, 'YYYYMMDD')) AS oid) c
+      CROSS JOIN LATERAL (SELECT to_regclass('carillon.queue_' || to_char(s.day, 'YYYYMMDD')) AS oid) c
       WHERE c.oid IS NOT NULL
       ORDER BY s.day
       """;
@@ -54,8 +54,7 @@ public final class WaitingCounts {
       """
       /* WaitingCounts.count */
       SELECT lane, count(*) AS tasks
-      FROM carillon.task_{partition}
-      WHERE ready_at IS NOT NULL
+      FROM carillon.queue_{partition}
       GROUP BY lane
       """;
 

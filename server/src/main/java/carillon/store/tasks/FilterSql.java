@@ -32,7 +32,7 @@ public final class FilterSql {
       """
           .formatted(SEARCHED_RESPONSE_CHARS);
 
-  /** Whether the task {@code t} matches. */
+  /** Whether the task {@code t} matches. Its columns have the values of the view every_task. */
   public static final String MATCHES =
       """
       ((f.state IS NULL OR t.state = f.state)
@@ -43,6 +43,16 @@ public final class FilterSql {
           AND (f.metadata IS NULL OR t.metadata @> f.metadata)) IS TRUE\
       """
           .formatted(HAS_TEXT);
+
+  /** The columns for {@link #MATCHES} of a row {@code t} of carillon.task that is not running. */
+  static final String COLUMNS = "t.state, t.schedule, t.due_at, t.error, t.output, t.metadata";
+
+  /** The columns for {@link #MATCHES} of a row {@code t} of carillon.task that a claim holds. */
+  static final String COLUMNS_IF_RUNNING =
+      """
+      'RUNNING'::carillon.task_state AS state, t.schedule, t.due_at, NULL::text AS error, NULL::text AS output,
+                 t.metadata\
+      """;
 
   private FilterSql() {}
 

@@ -7,7 +7,7 @@ import carillon.store.db.Transitions;
 import java.time.Instant;
 import org.jspecify.annotations.Nullable;
 
-/** A row that is about to be inserted into {@code carillon.task}. */
+/** A task that is about to be inserted. */
 interface InsertedTask extends Transitions.Created {
 
   TenantId tenant();
@@ -28,6 +28,9 @@ interface InsertedTask extends Transitions.Created {
 
   /** The value of a column of {@link TaskColumns#SPEC}, as text. */
   @Nullable String specColumn(int index);
+
+  /** The length of the payload in UTF-8. */
+  int payloadBytes();
 
   /** Adds all columns of {@link TaskColumns#SPEC}. */
   void addSpec(CopiedRows copied);

@@ -15,6 +15,7 @@ import carillon.store.db.Tx;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -50,26 +51,44 @@ final class MatchingTasks {
       WITH %s
       SELECT count(*) AS examined, count(*) FILTER (WHERE %s) AS matched
       FROM f, (
-          SELECT t.*
+          SELECT q.id
           FROM unnest(?::int[]) AS l (lane)
           CROSS JOIN LATERAL (
-              SELECT t.state, t.schedule, t.due_at, t.error, t.output, t.metadata
-              FROM carillon.task_{partition} t
-              WHERE t.lane = l.lane
-                AND t.ready_at > ?
-          ) t
+              SELECT q.id
+              FROM carillon.queue_{partition} q
+              WHERE q.lane = l.lane
+                AND q.ready_at > ?
+              OFFSET 0 -- not a join: with old statistics, it may read the queue once per lane
+          ) q
           LIMIT ?
+      ) q
+      CROSS JOIN LATERAL (
+          SELECT %s
+          FROM carillon.task_{partition} t
+          WHERE t.tenant = ?
+            AND t.id = q.id
+          LIMIT 1
       ) t
       """
-          .formatted(FilterSql.CTE, FilterSql.MATCHES);
+          .formatted(FilterSql.CTE, FilterSql.MATCHES, FilterSql.COLUMNS);
 
-  // Few tasks share a key. The subtraction keeps the planner from using the index on ready_at.
-  private static final String WAITS_WITH_KEY =
+  // Few tasks share a key. The LIMIT keeps the planner from reading the queue first.
+  private static final String WAITING_WITH_KEY =
       """
-      t.tenant = ?
-                AND t.key = ?
-                AND t.lane = ANY (?)
-                AND t.ready_at - ?::timestamptz > interval '0'\
+      carillon.task_{partition} t
+          CROSS JOIN LATERAL (
+              SELECT
+              FROM carillon.queue_{partition} q
+              WHERE q.lane = t.lane
+                AND q.ready_at = t.ready_at
+                AND q.ready_at > ?
+                AND q.id = t.id
+              LIMIT 1
+          ) q
+          WHERE t.tenant = ?
+            AND t.key = ?
+            AND t.lane = ANY (?)
+            AND t.state = 'PENDING'\
       """;
 
   private static final String COUNT_BY_KEY =
@@ -78,43 +97,52 @@ final class MatchingTasks {
       WITH %s
       SELECT count(*) AS examined, count(*) FILTER (WHERE %s) AS matched
       FROM f, (
-          SELECT t.state, t.schedule, t.due_at, t.error, t.output, t.metadata
-          FROM carillon.task_{partition} t
-          WHERE %s
+          SELECT %s
+          FROM %s
           LIMIT ?
       ) t
       """
-          .formatted(FilterSql.CTE, FilterSql.MATCHES, WAITS_WITH_KEY);
+          .formatted(FilterSql.CTE, FilterSql.MATCHES, FilterSql.COLUMNS, WAITING_WITH_KEY);
 
-  // No index contains running tasks, but the claims list them.
-  private static final String COUNT_RUNNING =
+  // No index contains running tasks, but the claims list them. A claim still lists tasks that have
+  // ended: then the fence of the task is not below the claim's.
+  private static final String RUNNING =
       """
-      /* MatchingTasks.countRunning */
-      WITH %s, held AS MATERIALIZED (
-          SELECT h.tenant, h.id, c.id AS claim
+      held AS MATERIALIZED (
+          SELECT h.tenant, h.id, h.fence
           FROM carillon.claim c
-          CROSS JOIN LATERAL unnest(c.tenants, c.tasks) AS h (tenant, id)
+          CROSS JOIN LATERAL unnest(c.tenants, c.tasks, c.fences) AS h (tenant, id, fence)
           WHERE c.partition = DATE '{day}'
             AND h.tenant = ?
           LIMIT ?
-      )
-      SELECT count(*) AS matched, (SELECT count(*) FROM held) AS examined
-      FROM f, held
-      CROSS JOIN LATERAL (
-          SELECT t.*
-          FROM carillon.task t
-          WHERE t.tenant = held.tenant
-            AND t.id = held.id
-            AND t.partition = DATE '{day}'
-            AND t.claim = held.claim
-            AND NOT t.cancel_requested
-          LIMIT 1
-      ) t
-      WHERE t.lane = ANY (?)
-        AND (?::text IS NULL OR t.key = ?::text)
-        AND %s
+      ), running AS MATERIALIZED (
+          SELECT t.tenant, t.id, t.fence
+          FROM f, held
+          CROSS JOIN LATERAL (
+              SELECT t.tenant, t.id, t.fence, t.lane, t.key, %s
+              FROM carillon.task t
+              WHERE t.tenant = held.tenant
+                AND t.id = held.id
+                AND t.partition = DATE '{day}'
+                AND t.state = 'PENDING'
+                AND t.fence = held.fence - 1
+                AND NOT t.cancel_requested
+              LIMIT 1
+          ) t
+          WHERE t.lane = ANY (?)
+            AND (?::text IS NULL OR t.key = ?::text)
+            AND %s
+      )\
       """
-          .formatted(FilterSql.CTE, FilterSql.MATCHES);
+          .formatted(FilterSql.COLUMNS_IF_RUNNING, FilterSql.MATCHES);
+
+  private static final String COUNT_RUNNING =
+      """
+      /* MatchingTasks.countRunning */
+      WITH %s, %s
+      SELECT (SELECT count(*) FROM running) AS matched, (SELECT count(*) FROM held) AS examined
+      """
+          .formatted(FilterSql.CTE, RUNNING);
 
   /**
    * A search for waiting tasks.
@@ -133,8 +161,17 @@ final class MatchingTasks {
 
     @Nullable Object[] arguments(long limit) {
       return isByKey()
-          ? FilterSql.arguments(filter, tenant, filter.key(), lanes, after, limit)
-          : FilterSql.arguments(filter, lanes, after, limit);
+          ? FilterSql.arguments(filter, after, tenant, filter.key(), lanes, limit)
+          : FilterSql.arguments(filter, lanes, after, limit, tenant);
+    }
+
+    /**
+     * The arguments of a statement with {@link #RUNNING}, and others.
+     *
+     * @param limit how many tasks of claims are examined; null: all
+     */
+    @Nullable Object[] argumentsOfRunning(@Nullable Long limit) {
+      return FilterSql.arguments(filter, tenant, limit, lanes, filter.key(), filter.key());
     }
   }
 
@@ -206,7 +243,6 @@ final class MatchingTasks {
   }
 
   private static Tasks.Count countRunning(Tx tx, Search search) {
-    TaskFilter filter = search.filter();
     return Tally.upTo(
             search.maxCountRows(),
             Partitions.claimed(tx),
@@ -214,13 +250,7 @@ final class MatchingTasks {
                 tx.query(
                         Sql.forPartition(COUNT_RUNNING, partition),
                         Tally::of,
-                        FilterSql.arguments(
-                            filter,
-                            search.tenant(),
-                            left,
-                            search.lanes(),
-                            filter.key(),
-                            filter.key()))
+                        search.argumentsOfRunning(left))
                     .getFirst())
         .count(search.maxCountRows());
   }
@@ -230,12 +260,14 @@ final class MatchingTasks {
       /* MatchingTasks.findByKey */
       WITH %s
       SELECT t.id
-      FROM f, carillon.task_{partition} t
+      FROM f, (
+          SELECT t.id, %s
+          FROM %s
+      ) t
       WHERE %s
-        AND %s
       LIMIT ?
       """
-          .formatted(FilterSql.CTE, WAITS_WITH_KEY, FilterSql.MATCHES);
+          .formatted(FilterSql.CTE, FilterSql.COLUMNS, WAITING_WITH_KEY, FilterSql.MATCHES);
 
   /** Finds matching tasks by key and returns them in the order in which they are locked. */
   private static Map<Partition, List<UUID>> findByKey(
@@ -281,6 +313,7 @@ final class MatchingTasks {
         ? changeByKey(tx, search, change)
         : new WaitingScan(
                 tx,
+                search.tenant(),
                 CatalogRows.laneIds(tx, search.tenant(), filter.type()),
                 filter,
                 search.after(),
@@ -296,33 +329,74 @@ final class MatchingTasks {
 
   // Locks in the order in which the tasks were found. It is the same in every scan, so that two
   // bulk changes do not deadlock.
-  private static final String HELD =
+  private static final String LOCKED =
       """
-      held AS MATERIALIZED (
-          SELECT t.tenant, t.id
+      locked AS MATERIALIZED (
+          SELECT t.*
           FROM unnest(?::uuid[]) AS s (id)
           CROSS JOIN LATERAL (
-              SELECT t.tenant, t.id
+              SELECT t.tenant, t.id, t.lane, t.ready_at
               FROM carillon.task_{partition} t
               WHERE t.tenant = ?
                 AND t.id = s.id
                 AND t.state = 'PENDING'
-              FOR UPDATE -- waits for a claim in progress; the row then no longer matches
+              FOR UPDATE
           ) t
       )\
       """;
 
+  // The change is a statement of its own, after this one: it sees the rows of the queue as they
+  // were left by the transactions that this one has waited for. It waits for a claim in progress,
+  // which leaves no row.
+  private static final String LOCK =
+      """
+      /* MatchingTasks.lock */
+      WITH %s
+      SELECT count(*) AS tasks
+      FROM locked
+      """
+          .formatted(LOCKED);
+
+  // The rows of these tasks in the queue, found one by one by the index, which ends with the id:
+  // thousands of tasks may be ready at one instant. With old statistics, a join may read the whole
+  // queue first.
+  private static final String QUEUED =
+      """
+      queued AS MATERIALIZED (
+          SELECT l.tenant, q.row_id
+          FROM locked l
+          CROSS JOIN LATERAL (
+              SELECT q.ctid AS row_id
+              FROM carillon.queue_{partition} q
+              WHERE q.lane = l.lane
+                AND q.ready_at = l.ready_at
+                AND q.id = l.id
+              FOR UPDATE -- waits for a claim in progress, which leaves no row
+          ) q
+      )\
+      """;
+
+  private static Tx.Query lock(TenantId tenant, Partition partition, Column tasks) {
+    return Tx.Query.of(Sql.forPartition(LOCK, partition), _ -> {}, tasks, tenant);
+  }
+
   private static final String RUN =
       """
       /* MatchingTasks.run */
-      WITH %s, run AS (
+      WITH %s, %s, moved AS (
+          UPDATE carillon.queue_{partition} q
+          SET ready_at = clock_timestamp()
+          FROM queued
+          WHERE q.ctid = queued.row_id
+          RETURNING queued.tenant, q.id, q.ready_at
+      ), run AS (
           UPDATE carillon.task_{partition} t
-          SET ready_at = clock_timestamp(),
-              due_at = least(t.due_at, clock_timestamp()),
+          SET ready_at = m.ready_at,
+              due_at = least(t.due_at, m.ready_at),
               version = t.version + 1
-          FROM held h
-          WHERE t.tenant = h.tenant
-            AND t.id = h.id
+          FROM moved m
+          WHERE t.tenant = m.tenant
+            AND t.id = m.id
             AND t.state = 'PENDING'
           RETURNING t.lane, t.ready_at
       )
@@ -330,7 +404,7 @@ final class MatchingTasks {
       FROM run
       GROUP BY lane
       """
-          .formatted(HELD);
+          .formatted(LOCKED, QUEUED);
 
   private record Run(int lane, int tasks, Instant first) {}
 
@@ -350,16 +424,20 @@ final class MatchingTasks {
   }
 
   private int run(Tx tx, TenantId tenant, Partition partition, List<UUID> tasks) {
-    List<Run> runs =
-        tx.query(
+    Column ids = Column.uuids(tasks, id -> id);
+    List<Run> runs = new ArrayList<>();
+    tx.queryTogether(
+        lock(tenant, partition, ids),
+        Tx.Query.of(
             Sql.forPartition(RUN, partition),
             row ->
-                new Run(
-                    row.getInt("lane"),
-                    row.getInt("tasks"),
-                    Sql.requiredInstant(row, "first_ready_at")),
-            Column.uuids(tasks, id -> id),
-            tenant);
+                runs.add(
+                    new Run(
+                        row.getInt("lane"),
+                        row.getInt("tasks"),
+                        Sql.requiredInstant(row, "first_ready_at"))),
+            ids,
+            tenant));
     runs.stream()
         .map(Run::first)
         .min(Instant::compareTo)
@@ -371,15 +449,20 @@ final class MatchingTasks {
   private static final String CANCEL =
       """
       /* MatchingTasks.cancel */
-      WITH %s, cancelled AS (
+      WITH %s, %s, taken AS (
+          DELETE FROM carillon.queue_{partition} q
+          USING queued
+          WHERE q.ctid = queued.row_id
+          RETURNING queued.tenant, q.id
+      ), cancelled AS (
           UPDATE carillon.task_{partition} t
           SET state = 'CANCELLED',
               ready_at = NULL,
               finished_at = clock_timestamp(),
               version = t.version + 1
-          FROM held h
-          WHERE t.tenant = h.tenant
-            AND t.id = h.id
+          FROM taken
+          WHERE t.tenant = taken.tenant
+            AND t.id = taken.id
             AND t.state = 'PENDING'
           RETURNING t.tenant, t.id, t.partition, t.lane, t.attempt, t.fence
       ), trail AS (
@@ -390,29 +473,24 @@ final class MatchingTasks {
       SELECT id, lane, attempt
       FROM cancelled
       """
-          .formatted(HELD);
+          .formatted(LOCKED, QUEUED);
 
   private static final String REQUEST_CANCEL =
       """
       /* MatchingTasks.requestCancel */
-      WITH %s
+      WITH %s, %s
       UPDATE carillon.task t
       SET cancel_requested = true,
           version = t.version + 1
-      FROM f, carillon.claim c
-      CROSS JOIN LATERAL unnest(c.tenants, c.tasks) AS held (tenant, id)
-      WHERE held.tenant = ?
-        AND t.tenant = held.tenant
-        AND t.id = held.id
-        AND c.partition = DATE '{day}'
+      FROM running r
+      WHERE t.tenant = r.tenant
+        AND t.id = r.id
         AND t.partition = DATE '{day}'
-        AND t.state = 'RUNNING'
+        AND t.state = 'PENDING'
+        AND t.fence = r.fence -- the attempt has not ended meanwhile
         AND NOT t.cancel_requested
-        AND t.lane = ANY (?)
-        AND (?::text IS NULL OR t.key = ?::text)
-        AND %s
       """
-          .formatted(FilterSql.CTE, FilterSql.MATCHES);
+          .formatted(FilterSql.CTE, RUNNING);
 
   /**
    * Requests the cancel of running tasks both before and after it cancels the waiting ones: a task
@@ -442,26 +520,25 @@ final class MatchingTasks {
 
   private static int cancel(
       Tx tx, TenantId tenant, Partition partition, List<UUID> tasks, String who) {
-    List<Transitions.Moved> moved =
-        tx.query(
+    Column ids = Column.uuids(tasks, id -> id);
+    List<Transitions.Moved> moved = new ArrayList<>();
+    tx.queryTogether(
+        lock(tenant, partition, ids),
+        Tx.Query.of(
             Sql.forPartition(CANCEL, partition),
-            row -> Sql.moved(row, TaskState.PENDING, TaskState.CANCELLED),
-            Column.uuids(tasks, id -> id),
+            row -> moved.add(Sql.moved(row, TaskState.PENDING, TaskState.CANCELLED)),
+            ids,
             tenant,
-            who);
+            who));
     tx.moved(moved);
     return moved.size();
   }
 
   private static int requestCancel(Tx tx, Search search) {
-    TaskFilter filter = search.filter();
     int requested = 0;
     for (Partition partition : Partitions.claimed(tx)) {
       requested +=
-          tx.update(
-              Sql.forPartition(REQUEST_CANCEL, partition),
-              FilterSql.arguments(
-                  filter, search.tenant(), search.lanes(), filter.key(), filter.key()));
+          tx.update(Sql.forPartition(REQUEST_CANCEL, partition), search.argumentsOfRunning(null));
     }
     return requested;
   }

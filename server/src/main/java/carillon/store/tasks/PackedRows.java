@@ -180,6 +180,11 @@ final class PackedRows {
     }
 
     @Override
+    public int payloadBytes() {
+      return PackedTasks.length(columns, TaskColumns.PAYLOAD);
+    }
+
+    @Override
     public void addSpec(CopiedRows copied) {
       copied.addEncoded(columns.duplicate());
     }

@@ -256,13 +256,24 @@ public final class PackedTasks implements AutoCloseable {
     }
   }
 
-  /** The text of one of the columns that {@link Cursor#columns} returns. */
-  static @Nullable String column(ByteBuffer columns, int wanted) {
+  /** Positioned at the length of one of the columns. */
+  private static ByteBuffer at(ByteBuffer columns, int wanted) {
     ByteBuffer in = columns.duplicate();
     for (int i = 0; i < wanted; i++) {
       int length = in.getInt();
       in.position(in.position() + Math.max(0, length));
     }
+    return in;
+  }
+
+  /** The length in bytes of one of the columns that {@link Cursor#columns} returns. */
+  static int length(ByteBuffer columns, int wanted) {
+    return Math.max(0, at(columns, wanted).getInt()); // NULL has length -1
+  }
+
+  /** The text of one of the columns that {@link Cursor#columns} returns. */
+  static @Nullable String column(ByteBuffer columns, int wanted) {
+    ByteBuffer in = at(columns, wanted);
     int length = in.getInt();
     if (length == Binary.NULL) {
       return null;

@@ -99,33 +99,81 @@ final class PartitionScan {
         MAX_PARTITIONS);
   }
 
+  private static final String IS_RUNNING =
+      """
+      (t.state = 'PENDING'
+                              AND (SELECT true
+                                   FROM carillon.queue_{partition} q
+                                   WHERE q.lane = t.lane
+                                     AND q.ready_at = t.ready_at
+                                     AND q.id = t.id
+                                   LIMIT 1) IS NULL)\
+      """;
+
   // The filter is evaluated only on the rows of the inner query. The last of them is returned even
   // if it does not match, because it tells how many rows were examined and where to continue.
+  //
+  // The columns have the values of the view every_task, which would search the claims for each
+  // running task. Here the queue is searched only if the filter depends on it, and the claims are
+  // read once, if a task of the page is running.
   static final String PAGE =
       """
       /* PartitionScan.page */
-      WITH %s
-      SELECT %s, CASE WHEN ?::boolean THEN t.payload END AS payload, t.matches, t.n
-      FROM (
-          SELECT t.*,
-                 row_number() OVER w AS n,
-                 lead(t.id) OVER w IS NULL AS is_last,
-                 (?::int[] IS NULL OR t.lane = ANY (?::int[])) AND %s AS matches
-          FROM f, (
-              SELECT *
-              FROM carillon.task_{partition}
-              WHERE tenant = ?
-                AND id < ?
-              ORDER BY id DESC
-              LIMIT ?
+      WITH %1$s, found AS MATERIALIZED (
+          SELECT t.id, t.matches AND %2$s AS is_running, t.matches, t.n
+          FROM (
+              SELECT t.id, t.stored AS state, t.lane, t.ready_at,
+                     row_number() OVER w AS n,
+                     lead(t.id) OVER w IS NULL AS is_last,
+                     (?::int[] IS NULL OR t.lane = ANY (?::int[])) AND %3$s AS matches
+              FROM f
+              CROSS JOIN LATERAL (
+                  SELECT t.id, t.state AS stored, t.lane, t.ready_at, t.schedule, t.due_at, t.metadata,
+                         CASE WHEN f.state IN ('PENDING', 'RUNNING') AND %2$s THEN 'RUNNING' ELSE t.state END AS state,
+                         CASE WHEN t.error IS NOT NULL AND NOT %2$s THEN t.error END AS error,
+                         CASE WHEN t.output IS NOT NULL AND NOT %2$s THEN t.output END AS output
+                  FROM (
+                      SELECT *
+                      FROM carillon.task_{partition}
+                      WHERE tenant = ?
+                        AND id < ?
+                      ORDER BY id DESC
+                      LIMIT ?
+                  ) t
+              ) t
+              WINDOW w AS (ORDER BY t.id DESC)
           ) t
-          WINDOW w AS (ORDER BY t.id DESC)
+          WHERE t.matches OR t.is_last
+          ORDER BY t.id DESC
+          LIMIT ?
+      ), held AS MATERIALIZED (
+          SELECT h.id AS task, h.fence, c.id, c.leased_by, c.started_at, c.lease_until
+          FROM carillon.claim c
+          CROSS JOIN LATERAL unnest(c.tenants, c.tasks, c.fences) AS h (tenant, id, fence)
+          WHERE EXISTS (SELECT FROM found WHERE is_running)
+            AND c.partition = DATE '{day}'
+            AND h.tenant = ?
+            AND h.id >= (SELECT id FROM found WHERE is_running ORDER BY id LIMIT 1)
+            AND h.id <= (SELECT id FROM found WHERE is_running ORDER BY id DESC LIMIT 1)
+      )
+      SELECT %4$s, CASE WHEN ?::boolean THEN t.payload END AS payload, found.matches, found.n
+      FROM found
+      CROSS JOIN LATERAL (
+          SELECT %5$s
+          FROM carillon.task_{partition} t
+          LEFT JOIN held c ON found.is_running AND c.task = found.id AND c.fence = t.fence + 1
+          WHERE t.tenant = ?
+            AND t.id = found.id
+          LIMIT 1
       ) t
-      WHERE t.matches OR t.is_last
-      ORDER BY t.id DESC
-      LIMIT ?
+      ORDER BY found.n
       """
-          .formatted(FilterSql.CTE, TaskReader.COLUMNS, FilterSql.MATCHES);
+          .formatted(
+              FilterSql.CTE,
+              IS_RUNNING,
+              FilterSql.MATCHES,
+              TaskReader.COLUMNS,
+              TaskReader.COLUMNS_IN_CLAIM);
 
   /** A returned row, and its number among the rows examined. */
   private record Examined(TaskView task, boolean matches, int n) {}
@@ -134,7 +182,8 @@ final class PartitionScan {
     return tx.query(
         Sql.forPartition(PAGE, partition),
         row -> new Examined(reader.view(row), row.getBoolean("matches"), row.getInt("n")),
-        FilterSql.arguments(filter, withPayload, lanes, lanes, tenant, before, rows, limit));
+        FilterSql.arguments(
+            filter, lanes, lanes, tenant, before, rows, limit, tenant, withPayload, tenant));
   }
 
   /** Latest due time first; {@code before} is the last id of the previous page. */

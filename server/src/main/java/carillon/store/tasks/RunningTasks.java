@@ -16,8 +16,8 @@ import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Lists running tasks. It finds them through their claims, because no index contains the state: the
- * cost does not depend on the number of other tasks.
+ * Lists running tasks. It finds them through their claims, because their rows look like those of
+ * waiting tasks: the cost does not depend on the number of other tasks.
  */
 public final class RunningTasks {
 
@@ -34,40 +34,43 @@ public final class RunningTasks {
     this.reader = reader;
   }
 
-  private record Held(UUID task, Partition partition, UUID claim) {}
+  private record Held(UUID task, Partition partition, UUID claim, int fence) {}
 
   /** Sorts before every claim, so that the page after a task does not return that task again. */
   private static final UUID NO_CLAIM = new UUID(0, 0);
 
   private static final Held END =
-      new Held(new UUID(-1L, -1L), new Partition(LocalDate.of(9999, 1, 1)), NO_CLAIM);
+      new Held(new UUID(-1L, -1L), new Partition(LocalDate.of(9999, 1, 1)), NO_CLAIM, 0);
 
   public static final String HELD =
       """
       /* RunningTasks.held */
-      SELECT h.id, c.partition, c.id AS claim
+      SELECT h.id, c.partition, c.id AS claim, h.fence
       FROM carillon.claim c
-      CROSS JOIN LATERAL unnest(c.tenants, c.tasks) AS h (tenant, id)
+      CROSS JOIN LATERAL unnest(c.tenants, c.tasks, c.fences) AS h (tenant, id, fence)
       WHERE h.tenant = ?
         AND (h.id, c.id) < (?, ?)
       ORDER BY h.id DESC, c.id DESC -- an older claim may list the task too
       LIMIT ?
       """;
 
-  // A claim still lists tasks that have ended; the row of the task names its current claim.
+  // A claim still lists tasks that have ended: then the fence of the task is not below the claim's.
   public static final String TASKS =
       """
       /* RunningTasks.tasks */
       WITH %s
       SELECT %s, CASE WHEN ?::boolean THEN t.payload END AS payload
-      FROM f, unnest(?::uuid[], ?::date[], ?::uuid[]) WITH ORDINALITY AS n (task, partition, claim, n)
+      FROM f, unnest(?::uuid[], ?::date[], ?::uuid[], ?::int[]) WITH ORDINALITY AS n (task, partition, claim, fence, n)
       CROSS JOIN LATERAL (
-          SELECT *
+          SELECT %s
           FROM carillon.task t
+          CROSS JOIN carillon.claim c
           WHERE t.tenant = ?
             AND t.id = n.task
             AND t.partition = n.partition
-            AND t.claim = n.claim
+            AND t.state = 'PENDING'
+            AND t.fence = n.fence - 1
+            AND c.id = n.claim
           LIMIT 1
       ) t
       WHERE (?::int[] IS NULL OR t.lane = ANY (?::int[]))
@@ -75,7 +78,8 @@ public final class RunningTasks {
       ORDER BY n.n
       LIMIT ?
       """
-          .formatted(FilterSql.CTE, TaskReader.COLUMNS, FilterSql.MATCHES);
+          .formatted(
+              FilterSql.CTE, TaskReader.COLUMNS, TaskReader.COLUMNS_IN_CLAIM, FilterSql.MATCHES);
 
   /** Latest due time first; {@code before} is the last id of the previous page. */
   Page<TaskView, TaskId> list(
@@ -91,7 +95,7 @@ public final class RunningTasks {
       @Nullable TaskId before,
       boolean withPayload) {
     Column lanes = filter.type() == null ? null : CatalogRows.lanes(tx, tenant, filter.type());
-    Held last = before == null ? END : new Held(before.value(), before.partition(), NO_CLAIM);
+    Held last = before == null ? END : new Held(before.value(), before.partition(), NO_CLAIM, 0);
     List<TaskView> items = new ArrayList<>();
     for (int examined = 0; examined < MAX_EXAMINED; examined += CHUNK) {
       List<Held> held = held(tx, tenant, last);
@@ -105,6 +109,7 @@ public final class RunningTasks {
                   Column.uuids(held, Held::task),
                   Column.dates(held, each -> each.partition().day()),
                   Column.uuids(held, Held::claim),
+                  Column.ints(held, Held::fence),
                   tenant,
                   lanes,
                   lanes,
@@ -127,7 +132,8 @@ public final class RunningTasks {
             new Held(
                 Sql.uuid(row, "id"),
                 new Partition(row.getObject("partition", LocalDate.class)),
-                Sql.uuid(row, "claim")),
+                Sql.uuid(row, "claim"),
+                row.getInt("fence")),
         tenant,
         before.task(),
         before.claim(),

@@ -19,8 +19,9 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Cancels tasks of any tenants by id. Like the cancel of a single task, it locks each row and
- * checks the state under the lock. Rows are locked in the order of their ids.
+ * Cancels tasks of any tenants by id. Like the cancel of a single task, it locks the row of each
+ * task, then its row of the queue, and checks the state under these locks. Rows are locked in the
+ * order of their ids.
  */
 public final class TaskCancels {
 
@@ -33,31 +34,62 @@ public final class TaskCancels {
   /** The actor that cancels, and the reason. */
   public record Because(String who, @Nullable String reason) {}
 
-  private static final String CANCEL_WAITING =
+  private static final String LOCKED =
       """
-      /* TaskCancels.cancelWaiting */
-      WITH held AS MATERIALIZED (
+      locked AS MATERIALIZED (
           SELECT t.*
           FROM unnest(?::int[], ?::uuid[]) AS n (tenant, id)
           CROSS JOIN LATERAL (
-              SELECT t.tenant, t.id, t.partition
+              SELECT t.tenant, t.id, t.lane, t.ready_at
               FROM carillon.task_{partition} t
               WHERE t.tenant = n.tenant
                 AND t.id = n.id
                 AND t.state = 'PENDING'
                 AND t.fence <= ?
-              FOR UPDATE -- waits for a claim in progress; the row then no longer matches
+              FOR UPDATE
           ) t
+      )\
+      """;
+
+  // CANCEL_WAITING is a statement of its own, after this one: it sees the rows of the queue as they
+  // were left by the transactions that this one has waited for.
+  private static final String LOCK =
+      """
+      /* TaskCancels.lock */
+      WITH %s
+      SELECT count(*) AS tasks
+      FROM locked
+      """
+          .formatted(LOCKED);
+
+  private static final String CANCEL_WAITING =
+      """
+      /* TaskCancels.cancelWaiting */
+      WITH %s, queued AS MATERIALIZED ( -- one by one: with old statistics, a join may read the whole queue first
+          SELECT l.tenant, q.row_id
+          FROM locked l
+          CROSS JOIN LATERAL (
+              SELECT q.ctid AS row_id
+              FROM carillon.queue_{partition} q
+              WHERE q.lane = l.lane
+                AND q.ready_at = l.ready_at
+                AND q.id = l.id
+              FOR UPDATE -- waits for a claim in progress, which leaves no row
+          ) q
+      ), taken AS (
+          DELETE FROM carillon.queue_{partition} q
+          USING queued
+          WHERE q.ctid = queued.row_id
+          RETURNING queued.tenant, q.id
       ), cancelled AS (
           UPDATE carillon.task_{partition} t
           SET state = 'CANCELLED',
               ready_at = NULL,
               finished_at = clock_timestamp(),
               version = t.version + 1
-          FROM held h
-          WHERE t.tenant = h.tenant
-            AND t.id = h.id
-            AND t.partition = h.partition
+          FROM taken
+          WHERE t.tenant = taken.tenant
+            AND t.id = taken.id
             AND t.state = 'PENDING'
           RETURNING t.tenant, t.id, t.partition, t.lane, t.attempt, t.fence
       ), recorded AS (
@@ -67,7 +99,8 @@ public final class TaskCancels {
       )
       SELECT id, lane, attempt
       FROM cancelled
-      """;
+      """
+          .formatted(LOCKED);
 
   /** Cancels the waiting tasks that were never started, and returns their ids. */
   public static Set<TaskId> cancelUnstarted(Tx tx, Collection<Task> tasks, Because because) {
@@ -77,38 +110,29 @@ public final class TaskCancels {
   private static final String REQUEST_CANCEL =
       """
       /* TaskCancels.requestCancel */
-      WITH held AS MATERIALIZED (
-          SELECT t.*
-          FROM unnest(?::int[], ?::uuid[]) AS n (tenant, id)
-          CROSS JOIN LATERAL (
-              SELECT t.tenant, t.id, t.partition
-              FROM carillon.task_{partition} t
-              WHERE t.tenant = n.tenant
-                AND t.id = n.id
-                AND t.state = 'RUNNING'
-                AND NOT t.cancel_requested
-              FOR UPDATE
-          ) t
-      )
       UPDATE carillon.task_{partition} t
       SET cancel_requested = true,
           version = t.version + 1
-      FROM held h
-      WHERE t.tenant = h.tenant
-        AND t.id = h.id
-        AND t.partition = h.partition
-        AND t.state = 'RUNNING'
+      FROM unnest(?::int[], ?::uuid[]) AS n (tenant, id)
+      WHERE t.tenant = n.tenant
+        AND t.id = n.id
+        AND t.state = 'PENDING'
         AND NOT t.cancel_requested
+        AND (SELECT true
+             FROM carillon.queue_{partition} q
+             WHERE q.lane = t.lane
+               AND q.ready_at = t.ready_at
+               AND q.id = t.id
+             LIMIT 1) IS NULL
       """;
 
   /**
-   * Cancels the waiting tasks and requests the cancel of the running ones, both before and after: a
-   * task that is claimed or released in between is caught by one of the three statements.
+   * Cancels the waiting tasks and requests the cancel of the running ones. All of them stay locked
+   * in between: none is claimed or released meanwhile.
    */
   public static void cancel(Tx tx, Collection<Task> tasks, Because because) {
-    requestCancel(tx, tasks);
-    Set<TaskId> cancelled = cancelWaiting(tx, tasks, Integer.MAX_VALUE, because);
-    requestCancel(tx, tasks.stream().filter(task -> !cancelled.contains(task.id())).toList());
+    cancelWaiting(tx, tasks, Integer.MAX_VALUE, because);
+    requestCancel(tx, tasks); // changes none of those that were cancelled
   }
 
   private static Set<TaskId> cancelWaiting(
@@ -116,16 +140,20 @@ public final class TaskCancels {
     List<Transitions.Moved> moved = new ArrayList<>();
     byPartition(tasks)
         .forEach(
-            (partition, some) ->
-                moved.addAll(
-                    tx.query(
-                        Sql.forPartition(CANCEL_WAITING, partition),
-                        row -> Sql.moved(row, TaskState.PENDING, TaskState.CANCELLED),
-                        Column.ints(some, task -> task.tenant().value()),
-                        Column.uuids(some, task -> task.id().value()),
-                        lastFence,
-                        because.who(),
-                        because.reason())));
+            (partition, some) -> {
+              Column tenants = Column.ints(some, task -> task.tenant().value());
+              Column ids = Column.uuids(some, task -> task.id().value());
+              tx.queryTogether(
+                  Tx.Query.of(Sql.forPartition(LOCK, partition), _ -> {}, tenants, ids, lastFence),
+                  Tx.Query.of(
+                      Sql.forPartition(CANCEL_WAITING, partition),
+                      row -> moved.add(Sql.moved(row, TaskState.PENDING, TaskState.CANCELLED)),
+                      tenants,
+                      ids,
+                      lastFence,
+                      because.who(),
+                      because.reason()));
+            });
     tx.moved(moved);
     return moved.stream().map(Transitions.Moved::id).collect(Collectors.toSet());
   }

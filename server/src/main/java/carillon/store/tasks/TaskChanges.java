@@ -20,10 +20,10 @@ import java.util.function.BiFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Cancels, runs, redrives and edits single tasks. Every change locks the row first, then checks the
- * state and writes under that lock: it waits for a claim in progress, and later claims skip the row
- * until it commits. The lock also keeps the tables of the partition from being dropped, so the
- * statements can name them.
+ * Cancels, runs, redrives and edits single tasks. Every change first locks the row of the task and,
+ * if it waits, its row of the queue: it waits for a claim in progress, and later claims skip the
+ * task until it commits. Then it checks the state and writes both rows. The lock also keeps the
+ * tables of the partition from being dropped, so the statements can name them.
  */
 final class TaskChanges {
 
@@ -58,13 +58,15 @@ final class TaskChanges {
     return change.apply(tx, task);
   }
 
-  private TaskView reread(Tx tx, TenantId tenant, TaskId id) {
-    return reader.find(tx, tenant, id).orElseThrow();
-  }
-
   private static final String CANCEL =
       """
       /* TaskChanges.cancel */
+      WITH taken AS (
+          DELETE FROM carillon.queue_{partition}
+          WHERE lane = ?
+            AND ready_at = ?
+            AND id = ?
+      )
       UPDATE carillon.task_{partition}
       SET state = 'CANCELLED',
           ready_at = NULL,
@@ -83,7 +85,7 @@ final class TaskChanges {
           version = version + 1
       WHERE tenant = ?
         AND id = ?
-        AND state = 'RUNNING'
+        AND state = 'PENDING' -- stored; it is running
         AND NOT cancel_requested
       """;
 
@@ -96,17 +98,23 @@ final class TaskChanges {
         (t, task) ->
             switch (task.state()) {
               case PENDING -> {
-                t.update(Sql.forPartition(CANCEL, id.partition()), tenant, id);
+                t.update(
+                    Sql.forPartition(CANCEL, id.partition()),
+                    task.lane().id(),
+                    task.readyAt(),
+                    id,
+                    tenant,
+                    id);
                 recordCancel(t, tenant, task, who);
                 Audit.record(t, tenant, who, "task.cancel", id.toString(), null);
-                yield new ChangeResult.Changed(reread(t, tenant, id));
+                yield new ChangeResult.Changed(reader.reread(t, tenant, id));
               }
               case CANCELLED -> new ChangeResult.Unchanged(task);
               case RUNNING -> {
                 t.update(Sql.forPartition(REQUEST_CANCEL, id.partition()), tenant, id);
                 Audit.record(t, tenant, who, "task.cancel", id.toString(), null);
                 recordTouched(t, task);
-                yield new ChangeResult.Requested(reread(t, tenant, id));
+                yield new ChangeResult.Requested(reader.reread(t, tenant, id));
               }
               case COMPLETED, DEAD, EXPIRED -> new ChangeResult.WrongState(task);
             });
@@ -136,13 +144,22 @@ final class TaskChanges {
   private static final String RUN_NOW =
       """
       /* TaskChanges.runNow */
-      UPDATE carillon.task_{partition}
-      SET ready_at = clock_timestamp(),
-          due_at = least(due_at, clock_timestamp()),
-          version = version + 1
-      WHERE tenant = ?
-        AND id = ?
-        AND state = 'PENDING'
+      WITH moved AS (
+          UPDATE carillon.queue_{partition}
+          SET ready_at = clock_timestamp()
+          WHERE lane = ?
+            AND ready_at = ?
+            AND id = ?
+          RETURNING ready_at
+      )
+      UPDATE carillon.task_{partition} t
+      SET ready_at = moved.ready_at,
+          due_at = least(t.due_at, moved.ready_at),
+          version = t.version + 1
+      FROM moved
+      WHERE t.tenant = ?
+        AND t.id = ?
+        AND t.state = 'PENDING'
       """;
 
   ChangeResult runNow(Tx tx, TenantId tenant, TaskId id, String who, @Nullable Integer ifVersion) {
@@ -155,7 +172,13 @@ final class TaskChanges {
           if (task.state() != TaskState.PENDING) {
             return new ChangeResult.WrongState(task);
           }
-          t.update(Sql.forPartition(RUN_NOW, id.partition()), tenant, id);
+          t.update(
+              Sql.forPartition(RUN_NOW, id.partition()),
+              task.lane().id(),
+              task.readyAt(),
+              id,
+              tenant,
+              id);
           Audit.record(t, tenant, who, "task.run", id.toString(), null);
           recordTouched(t, task);
           return announceReady(t, tenant, id);
@@ -164,7 +187,7 @@ final class TaskChanges {
 
   /** Updates the partition and the agenda: the task may have become ready earlier. */
   private ChangeResult announceReady(Tx tx, TenantId tenant, TaskId id) {
-    TaskView task = reread(tx, tenant, id);
+    TaskView task = reader.reread(tx, tenant, id);
     Instant readyAt = task.readyAt();
     if (readyAt != null) {
       Partitions.openEarlier(tx, id.partition(), readyAt);
@@ -186,7 +209,7 @@ final class TaskChanges {
           redrives.redrive(t, tenant, id.partition(), List.of(id), who, null);
           TaskRedrives.deleteLetters(t, tenant, List.of(id));
           Audit.record(t, tenant, who, "task.redrive", id.toString(), null);
-          return new ChangeResult.Changed(reread(t, tenant, id));
+          return new ChangeResult.Changed(reader.reread(t, tenant, id));
         });
   }
 
@@ -202,21 +225,33 @@ final class TaskChanges {
   private static final String PATCH =
       """
       /* TaskChanges.patch */
-      UPDATE carillon.task_{partition}
-      SET due_at = coalesce(?::timestamptz, due_at),
-          -- A task that is postponed beyond its expiry is postponed together with its expiry.
-          expires_at = CASE WHEN ?::timestamptz >= expires_at THEN expires_at + (?::timestamptz - due_at)
-                            ELSE expires_at END,
-          ready_at = CASE WHEN state = 'PENDING' THEN coalesce(?::timestamptz, ready_at) END,
-          lane = ?,
-          payload = coalesce(?, payload),
-          retry = coalesce(?::jsonb, retry),
-          key = coalesce(?, key),
-          target = coalesce(?::jsonb, target),
-          version = version + 1
-      WHERE tenant = ?
-        AND id = ?
-        AND state IN ('PENDING', 'DEAD')
+      WITH patched AS (
+          UPDATE carillon.task_{partition}
+          SET due_at = coalesce(?::timestamptz, due_at),
+              -- A task that is postponed beyond its expiry is postponed together with its expiry.
+              expires_at = CASE WHEN ?::timestamptz >= expires_at THEN expires_at + (?::timestamptz - due_at)
+                                ELSE expires_at END,
+              ready_at = CASE WHEN state = 'PENDING' THEN coalesce(?::timestamptz, ready_at) END,
+              lane = ?,
+              payload = coalesce(?, payload),
+              retry = coalesce(?::jsonb, retry),
+              key = coalesce(?, key),
+              target = coalesce(?::jsonb, target),
+              version = version + 1
+          WHERE tenant = ?
+            AND id = ?
+            AND state IN ('PENDING', 'DEAD')
+          RETURNING ready_at, expires_at, lane, attempt, payload
+      )
+      UPDATE carillon.queue_{partition} q -- has no row of a dead task
+      SET ready_at = patched.ready_at,
+          expires_at = CASE WHEN patched.attempt = 0 THEN patched.expires_at END,
+          lane = patched.lane,
+          payload_bytes = coalesce(octet_length(patched.payload), 0)
+      FROM patched
+      WHERE q.lane = ?
+        AND q.ready_at = ?
+        AND q.id = ?
       """;
 
   ChangeResult patch(
@@ -254,6 +289,9 @@ final class TaskChanges {
               patch.key(),
               Sql.json(patch.target()),
               tenant,
+              id,
+              lane.id(),
+              task.readyAt(),
               id);
           if (patch.key() != null && task.state() == TaskState.DEAD) {
             t.update(SET_LETTER_KEY, patch.key(), tenant, id);

@@ -22,6 +22,7 @@ public final class TaskColumns {
           "key text, concurrency_key text, payload text, target jsonb, retry jsonb, metadata jsonb,"
               + " on_complete jsonb, on_dead jsonb");
 
+  static final int CONCURRENCY_KEY = 1;
   static final int PAYLOAD = 2;
   static final int FIRST_JSON = 3;
 
@@ -31,7 +32,7 @@ public final class TaskColumns {
   public static @Nullable String text(TaskSpec spec, int column) {
     return switch (column) {
       case 0 -> spec.key();
-      case 1 -> spec.concurrencyKey();
+      case CONCURRENCY_KEY -> spec.concurrencyKey();
       case PAYLOAD -> spec.payload();
       case FIRST_JSON -> Sql.json(spec.target());
       case 4 -> Sql.json(spec.retry());

@@ -21,6 +21,7 @@ import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /** Reads a task, a task with its history, or a page of tasks. */
@@ -29,7 +30,10 @@ public final class TaskReader {
   /** The number of attempts and of transitions in a story; older ones are read page by page. */
   private static final int STORY_LENGTH = 100;
 
-  /** All columns that {@link #view} reads but the payload, which lists read on request only. */
+  /**
+   * All columns that {@link #view} reads but the payload, which lists read on request only. As in
+   * the view every_task: the row of a running task is as it was before its claim.
+   */
   public static final String COLUMNS =
       """
       t.tenant, t.id, t.lane, t.state, t.ready_at, t.due_at, t.created_at, t.version, t.attempt, t.fence, t.leased_by,
@@ -37,6 +41,35 @@ public final class TaskReader {
       t.fire_at, t.output, t.error, t.progress, t.request, t.crashes,
       """
           + TaskColumns.SPEC.without("payload").names('t');
+
+  /**
+   * {@link #COLUMNS} and the payload, as the view every_task derives them from the row {@code t} of
+   * carillon.task and the claim {@code c} that holds the task. The view searches the claims for
+   * each task; lists find them otherwise.
+   */
+  static final String COLUMNS_IN_CLAIM =
+      """
+      t.tenant, t.id, t.lane,
+      CASE WHEN c.id IS NULL THEN t.state ELSE 'RUNNING' END AS state,
+      CASE WHEN c.id IS NULL THEN t.ready_at END AS ready_at,
+      t.due_at, t.created_at,
+      CASE WHEN c.id IS NULL THEN t.version ELSE t.version + 1 END AS version,
+      CASE WHEN c.id IS NULL THEN t.attempt ELSE t.attempt + 1 END AS attempt,
+      CASE WHEN c.id IS NULL THEN t.fence ELSE t.fence + 1 END AS fence,
+      CASE WHEN c.id IS NULL THEN t.leased_by ELSE c.leased_by END AS leased_by,
+      CASE WHEN c.id IS NOT NULL THEN coalesce(t.lease_until, c.lease_until) END AS lease_until,
+      CASE WHEN c.id IS NULL THEN t.started_at ELSE c.started_at END AS started_at,
+      t.finished_at, t.expires_at, t.cancel_requested,
+      CASE WHEN c.id IS NULL THEN t.status END AS status,
+      CASE WHEN c.id IS NULL THEN t.failure END AS failure,
+      t.schedule, t.fire_at,
+      CASE WHEN c.id IS NULL THEN t.output END AS output,
+      CASE WHEN c.id IS NULL THEN t.error END AS error,
+      t.progress,
+      CASE WHEN c.id IS NULL THEN t.request END AS request,
+      t.crashes,
+      """
+          + TaskColumns.SPEC.names('t');
 
   private final Db db;
   private final Catalog catalog;
@@ -50,74 +83,132 @@ public final class TaskReader {
       """
       /* TaskReader.find */
       SELECT %s, t.payload
-      FROM carillon.task t
+      FROM carillon.every_task_{partition} t
       WHERE t.tenant = ?
         AND t.id = ?
-        AND t.partition = DATE '{day}'
       """
           .formatted(COLUMNS);
 
   Optional<TaskView> find(TenantId tenant, TaskId id) {
-    return db.inTransaction(tx -> find(tx, tenant, id));
+    return unlessDropped(() -> db.inTransaction(tx -> read(tx, tenant, id)));
   }
 
+  /** Fails if the partition was dropped. */
+  private Optional<TaskView> read(Tx tx, TenantId tenant, TaskId id) {
+    Partition partition = id.partition();
+    return Sql.isThere(tx, FIND, partition)
+        ? tx.queryOne(Sql.forPartition(FIND, partition), this::view, tenant, id)
+        : Optional.empty();
+  }
+
+  /** Finds nothing if the partition was dropped. */
+  private static <T> Optional<T> unlessDropped(Supplier<Optional<T>> read) {
+    return Partitions.unlessDropped(() -> read.get().stream().toList()).stream().findFirst();
+  }
+
+  // FIND names the tables of the partition. If another node has dropped them, it fails, and the
+  // transaction with it. This statement finds no row then. Otherwise it locks the table of the
+  // partition until the transaction ends, so that nobody can drop it.
+  private static final String HOLD =
+      """
+      /* TaskReader.hold */
+      SELECT FROM carillon.task t
+      WHERE t.tenant = ?
+        AND t.id = ?
+        AND t.partition = DATE '{day}'
+      """;
+
   public Optional<TaskView> find(Tx tx, TenantId tenant, TaskId id) {
-    return one(tx, FIND, tenant, id);
+    return isThere(tx, HOLD, tenant, id) ? read(tx, tenant, id) : Optional.empty();
+  }
+
+  private static boolean isThere(Tx tx, String statement, TenantId tenant, TaskId id) {
+    Partition partition = id.partition();
+    return Sql.isThere(tx, statement, partition)
+        && !tx.query(Sql.forPartition(statement, partition), _ -> true, tenant, id).isEmpty();
+  }
+
+  /** Reads a task that this transaction has found before. */
+  TaskView reread(Tx tx, TenantId tenant, TaskId id) {
+    return read(tx, tenant, id).orElseThrow();
   }
 
   private static final String LOCK =
       """
       /* TaskReader.lock */
-      SELECT %s, t.payload
-      FROM carillon.task t
+      SELECT FROM carillon.task t
       WHERE t.tenant = ?
         AND t.id = ?
         AND t.partition = DATE '{day}'
-      FOR UPDATE OF t
+      FOR UPDATE OF t -- waits for the end of an attempt
+      """;
+
+  // A statement of its own, so that it sees the row as it was left by the transaction that LOCK has
+  // waited for.
+  private static final String LOCK_QUEUED =
       """
-          .formatted(COLUMNS);
+      /* TaskReader.lockQueued */
+      SELECT
+      FROM carillon.task_{partition} t
+      CROSS JOIN LATERAL (
+          SELECT
+          FROM carillon.queue_{partition} q
+          WHERE q.lane = t.lane
+            AND q.ready_at = t.ready_at
+            AND q.id = t.id
+          FOR UPDATE -- waits for a claim in progress, which leaves no row
+      ) q
+      WHERE t.tenant = ?
+        AND t.id = ?
+      """;
 
   /**
    * Locks the task until the transaction ends, after any claim in progress has ended, and reads it.
+   * Until then its state cannot change: nobody can claim it if it waits, and its attempt cannot end
+   * if it runs.
    */
   Optional<TaskView> lock(Tx tx, TenantId tenant, TaskId id) {
-    return one(tx, LOCK, tenant, id);
-  }
-
-  private Optional<TaskView> one(Tx tx, String statement, TenantId tenant, TaskId id) {
-    Partition partition = id.partition();
-    return Sql.isThere(tx, statement, partition)
-        ? tx.queryOne(Sql.forPartition(statement, partition), this::view, tenant, id)
-        : Optional.empty();
+    if (!isThere(tx, LOCK, tenant, id)) {
+      return Optional.empty();
+    }
+    List<TaskView> found = new ArrayList<>(1);
+    tx.queryTogether(
+        Tx.Query.of(Sql.forPartition(LOCK_QUEUED, id.partition()), _ -> {}, tenant, id),
+        Tx.Query.of(
+            Sql.forPartition(FIND, id.partition()), row -> found.add(view(row)), tenant, id));
+    return Optional.of(found.getFirst());
   }
 
   private static final String LIVE_BY_KEY =
       """
       /* TaskReader.liveByKey */
-      SELECT %s, t.payload
-      FROM carillon.task t
-      WHERE t.tenant = ?
-        AND t.key = ?
-        AND t.lane = ANY (?)
-        AND t.state IN ('PENDING', 'RUNNING')
-      ORDER BY t.id DESC
+      WITH live AS MATERIALIZED ( -- otherwise the planner may read all tasks in the order of their ids
+          SELECT t.id
+          FROM carillon.task t
+          WHERE t.tenant = ?
+            AND t.key = ?
+            AND t.lane = ANY (?)
+            AND t.state = 'PENDING' -- waiting or running
+      )
+      SELECT id
+      FROM live
+      ORDER BY id DESC
       LIMIT 1
-      """
-          .formatted(COLUMNS);
+      """;
 
   Optional<TaskView> liveByKey(Tx tx, TenantId tenant, String type, @Nullable String key) {
     Column lanes = CatalogRows.lanes(tx, tenant, type);
-    return tx.queryOne(LIVE_BY_KEY, this::view, tenant, key, lanes);
+    return tx.queryOne(LIVE_BY_KEY, row -> new TaskId(Sql.uuid(row, "id")), tenant, key, lanes)
+        .map(id -> reread(tx, tenant, id));
   }
 
   private static final String ATTEMPTS =
       """
       /* TaskReader.attempts */
       SELECT attempt, fence, leased_by, started_at, ended_at, outcome, failure, status, error, output, request
-      FROM carillon.attempt
+      FROM carillon.attempt_{partition}
       WHERE tenant = ?
         AND task = ?
-        AND partition = DATE '{day}'
         AND fence < ?
       ORDER BY fence DESC
       LIMIT ?
@@ -127,31 +218,29 @@ public final class TaskReader {
       """
       /* TaskReader.transitions */
       SELECT at, from_state, to_state, fence, who, reason
-      FROM carillon.every_transition
+      FROM carillon.every_transition_{partition}
       WHERE tenant = ?
         AND task = ?
-        AND partition = DATE '{day}'
         AND (fence, at) < (?, ?)
       ORDER BY fence DESC, at DESC
       LIMIT ?
       """;
 
   Optional<TaskStory> story(TenantId tenant, TaskId id) {
-    return db.inTransaction(
-        tx ->
-            find(tx, tenant, id)
-                .map(
-                    task -> {
-                      var attempts = attempts(tx, tenant, task, STORY_LENGTH, null);
-                      var transitions = transitions(tx, tenant, task, STORY_LENGTH, null);
-                      return new TaskStory(
-                          task,
-                          attempts.items().reversed(),
-                          attempts.next(),
-                          transitions.items().reversed(),
-                          transitions.next(),
-                          isHeld(tx, task));
-                    }));
+    return unlessDropped(
+        () -> db.inSnapshot(tx -> read(tx, tenant, id).map(task -> story(tx, tenant, task))));
+  }
+
+  private TaskStory story(Tx tx, TenantId tenant, TaskView task) {
+    var attempts = attempts(tx, tenant, task, STORY_LENGTH, null);
+    var transitions = transitions(tx, tenant, task, STORY_LENGTH, null);
+    return new TaskStory(
+        task,
+        attempts.items().reversed(),
+        attempts.next(),
+        transitions.items().reversed(),
+        transitions.next(),
+        isHeld(tx, task));
   }
 
   // A node marks a suspect before it starts it.
@@ -175,7 +264,9 @@ public final class TaskReader {
   /** Newest first; {@code before} is the last fence of the previous page. */
   Page<TaskStory.Attempt, Integer> attempts(
       TenantId tenant, TaskView task, int limit, @Nullable Integer before) {
-    return db.inTransaction(tx -> attempts(tx, tenant, task, limit, before));
+    return unlessDropped(
+            () -> Optional.of(db.inTransaction(tx -> attempts(tx, tenant, task, limit, before))))
+        .orElseGet(() -> new Page<>(List.of(), null));
   }
 
   private static Page<TaskStory.Attempt, Integer> attempts(
@@ -221,7 +312,9 @@ public final class TaskReader {
   /** Newest first; {@code before} is the last moment of the previous page. */
   Page<TaskStory.Transition, TaskStory.Moment> transitions(
       TenantId tenant, TaskView task, int limit, TaskStory.@Nullable Moment before) {
-    return db.inTransaction(tx -> transitions(tx, tenant, task, limit, before));
+    return unlessDropped(
+            () -> Optional.of(db.inTransaction(tx -> transitions(tx, tenant, task, limit, before))))
+        .orElseGet(() -> new Page<>(List.of(), null));
   }
 
   private static Page<TaskStory.Transition, TaskStory.Moment> transitions(
@@ -245,15 +338,26 @@ public final class TaskReader {
   private static final String BY_KEY =
       """
       /* TaskReader.byKey */
-      WITH %s
+      WITH %s, keyed AS MATERIALIZED ( -- otherwise the planner may read all tasks in the order of their ids
+          SELECT t.id, t.partition
+          FROM carillon.task t
+          WHERE t.tenant = ?
+            AND t.key = ?
+            AND t.id < ?
+            AND t.lane = ANY (?)
+      )
       SELECT %s, CASE WHEN ?::boolean THEN t.payload END AS payload
-      FROM f, carillon.task t
-      WHERE t.tenant = ?
-        AND t.key = ?
-        AND t.id < ?
-        AND t.lane = ANY (?)
-        AND %s
-      ORDER BY t.id DESC
+      FROM f, (SELECT * FROM keyed ORDER BY id DESC) k
+      CROSS JOIN LATERAL (
+          SELECT *
+          FROM carillon.every_task t
+          WHERE t.tenant = ?
+            AND t.id = k.id
+            AND t.partition = k.partition
+          LIMIT 1
+      ) t
+      WHERE %s
+      ORDER BY k.id DESC
       LIMIT ?
       """
           .formatted(FilterSql.CTE, COLUMNS, FilterSql.MATCHES);
@@ -283,11 +387,12 @@ public final class TaskReader {
             this::view,
             FilterSql.arguments(
                 filter,
-                withPayload,
                 tenant,
                 filter.key(),
                 before == null ? PartitionScan.LAST_ID : before,
                 CatalogRows.lanes(tx, tenant, filter.type()),
+                withPayload,
+                tenant,
                 limit + 1));
     return found.size() <= limit
         ? new Page<>(found, null)

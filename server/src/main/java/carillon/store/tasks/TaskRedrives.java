@@ -55,22 +55,28 @@ public final class TaskRedrives {
           INSERT INTO carillon.transition_{partition} (tenant, task, partition, at, from_state, to_state, fence, who, reason)
           SELECT tenant, id, partition, clock_timestamp(), 'DEAD', 'PENDING', fence, ?, ?
           FROM dead
+      ), pending AS (
+          UPDATE carillon.task_{partition} t
+          SET state = 'PENDING',
+              -- Its due time may have been changed while it was dead. Spread over a millisecond, like new tasks.
+              ready_at = greatest(t.due_at, (SELECT at FROM now) + random() * interval '999 microseconds'),
+              due_at = greatest(t.due_at, (SELECT at FROM now)), -- its maximum age counts from here
+              expires_at = NULL, -- it was started in time
+              attempt = 0,
+              finished_at = NULL,
+              cancel_requested = false,
+              crashes = NULL,
+              version = t.version + 1
+          WHERE t.tenant = ?
+            AND t.id = ANY (ARRAY(SELECT id FROM dead)) -- not a join: the planner would use a nested loop
+            AND t.state = 'DEAD'
+          RETURNING t.id, t.partition, t.lane, t.ready_at, t.fence,
+                    coalesce(octet_length(t.payload), 0) AS payload_bytes, t.concurrency_key
       )
-      UPDATE carillon.task_{partition} t
-      SET state = 'PENDING',
-          -- Its due time may have been changed while it was dead. Spread over a millisecond, like new tasks.
-          ready_at = greatest(t.due_at, (SELECT at FROM now) + random() * interval '999 microseconds'),
-          due_at = greatest(t.due_at, (SELECT at FROM now)), -- its maximum age counts from here
-          expires_at = NULL, -- it was started in time
-          attempt = 0,
-          finished_at = NULL,
-          cancel_requested = false,
-          crashes = NULL,
-          version = t.version + 1
-      WHERE t.tenant = ?
-        AND t.id = ANY (ARRAY(SELECT id FROM dead)) -- not a join: the planner would use a nested loop
-        AND t.state = 'DEAD'
-      RETURNING t.id, t.lane, t.ready_at
+      INSERT INTO carillon.queue_{partition} (id, partition, lane, ready_at, fence, payload_bytes, concurrency_key)
+      SELECT id, partition, lane, ready_at, fence, payload_bytes, concurrency_key
+      FROM pending
+      RETURNING id, lane, ready_at
       """;
 
   private record Redriven(TaskId id, int lane, Instant readyAt) {

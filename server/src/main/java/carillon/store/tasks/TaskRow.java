@@ -2,12 +2,16 @@ package carillon.store.tasks;
 
 import carillon.model.TaskId;
 import carillon.model.TenantId;
+import carillon.model.target.Target;
+import carillon.model.task.ClaimedTask;
 import carillon.model.task.Lane;
+import carillon.model.task.Lease;
 import carillon.model.task.RetryPolicy;
 import carillon.model.task.TaskSpec;
 import carillon.model.task.TaskState;
 import carillon.model.task.TaskType;
 import carillon.store.db.CopiedRows;
+import java.nio.charset.StandardCharsets;
 import java.time.Instant;
 import org.jspecify.annotations.Nullable;
 
@@ -49,6 +53,12 @@ record TaskRow(
   }
 
   @Override
+  public int payloadBytes() {
+    String payload = spec.payload();
+    return payload == null ? 0 : payload.getBytes(StandardCharsets.UTF_8).length;
+  }
+
+  @Override
   public void addSpec(CopiedRows copied) {
     for (int i = 0; i < TaskColumns.FIRST_JSON; i++) {
       copied.add(specColumn(i));
@@ -56,6 +66,35 @@ record TaskRow(
     for (int i = TaskColumns.FIRST_JSON; i < TaskColumns.SPEC.size(); i++) {
       copied.addJson(specColumn(i));
     }
+  }
+
+  /** The task as its first attempt gets it, if it starts in the transaction that creates it. */
+  ClaimedTask claimed(TaskType type, Lease lease, Instant at) {
+    Target ownTarget = spec.target();
+    Target target = ownTarget == null ? type.target() : ownTarget;
+    return new ClaimedTask(
+        tenant(),
+        id,
+        lane.id(),
+        lane.type(),
+        lane.priority(),
+        spec.key(),
+        1,
+        lease,
+        dueAt,
+        readyAt,
+        at,
+        null,
+        target instanceof Target.Discard ? null : spec.payload(), // it is not delivered
+        target,
+        ownTarget == null,
+        spec.retry() == null ? type.retry() : spec.retry(),
+        type.timeout(),
+        type.signingSecrets(),
+        0,
+        type.statuses(),
+        schedule,
+        fireAt);
   }
 
   /** The task as it will be read back. */

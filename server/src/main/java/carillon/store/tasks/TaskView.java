@@ -8,7 +8,7 @@ import java.time.Instant;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A task as it was read from its row.
+ * A task as it is now: with the values of the view every_task.
  *
  * @param tenant its name
  * @param lane the lane in which it waits, or last waited

@@ -1,6 +1,5 @@
 package carillon.store.tasks;
 
-import carillon.model.Partition;
 import carillon.model.TaskId;
 import carillon.model.TenantId;
 import carillon.model.task.DayRange;
@@ -13,8 +12,6 @@ import carillon.model.task.TaskType;
 import carillon.store.catalog.BatchLanes;
 import carillon.store.catalog.Catalog;
 import carillon.store.catalog.Partitions;
-import carillon.store.db.Column;
-import carillon.store.db.ColumnList;
 import carillon.store.db.Combiner;
 import carillon.store.db.Db;
 import carillon.store.db.DbClock;
@@ -27,49 +24,26 @@ import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
-import java.util.TreeMap;
 import java.util.concurrent.ThreadLocalRandom;
 import org.jspecify.annotations.Nullable;
 
 /** Creates, reads and changes the tasks of a tenant. */
 public final class Tasks {
 
-  /** The maximum number of rows per INSERT; a large batch is many of these in one transaction. */
-  private static final int INSERT_BATCH = 2_000;
-
   /** Approximate payload per transaction when Carillon itself creates many tasks. */
   public static final int MAX_PAYLOAD = 16 << 20;
-
-  /** Approximate payload per statement, which is held in memory several times. */
-  private static final int STATEMENT_PAYLOAD = 4 << 20;
-
-  /** From this number of rows on, COPY saves more than its two additional round trips cost. */
-  private static final int COPIED_FROM = 500;
-
-  /**
-   * Rows of at least this size are copied, however few: COPY holds one row in memory at a time,
-   * INSERT all of them.
-   */
-  private static final int COPIED_FROM_BYTES = 1 << 20;
-
-  /** The maximum number of rows per COPY, so that it ends before statement_timeout. */
-  private static final int COPY_BATCH = 10_000;
-
-  private static final Duration ANNOUNCED_AHEAD = Duration.ofMinutes(1);
 
   private final Catalog catalog;
   private final Partitions partitions;
   private final DbClock clock;
-  private final DueListener due;
   private final TaskReader reader;
   private final RunningTasks running;
   private final TaskChanges changes;
   private final MatchingTasks matching;
   private final Combiner<TaskRow> combiner;
+  private final TaskInserts inserts;
   private final Bursts bursts = new Bursts();
-  private final Counters counters;
 
   public Tasks(
       Db db,
@@ -81,21 +55,17 @@ public final class Tasks {
     this.catalog = catalog;
     this.partitions = partitions;
     this.clock = clock;
-    this.due = due;
-    this.counters = counters;
+    this.inserts = new TaskInserts(db, catalog, clock, due, counters);
     this.reader = new TaskReader(db, catalog);
     this.running = new RunningTasks(db, reader);
     this.changes = new TaskChanges(reader, catalog, clock, due);
     this.matching = new MatchingTasks(clock, due);
-    this.combiner =
-        new Combiner<>(
-            INSERT_BATCH,
-            rows ->
-                db.inTransaction(
-                    tx -> {
-                      insertAll(tx, rows);
-                      return rows.size();
-                    }));
+    this.combiner = new Combiner<>(TaskInserts.MAX_ROWS, inserts::insertOrStart);
+  }
+
+  /** From now on, tasks that are due when they are created may start immediately. */
+  public void claimImmediately(TaskInserts.ImmediateClaims immediateClaims) {
+    inserts.claimImmediately(immediateClaims);
   }
 
   /**
@@ -126,8 +96,20 @@ public final class Tasks {
     if (existing.isPresent()) {
       return new CreateResult.Existing(existing.get());
     }
-    insertRows(tx, List.of(row));
+    inserts.insertOrStart(tx, List.of(row));
     return new CreateResult.Created(view(row));
+  }
+
+  /** The result of a request to create a task. */
+  public sealed interface CreateResult {
+
+    record Created(TaskView task) implements CreateResult {}
+
+    /** The request was for a unique task, and one with the same type and key exists. */
+    record Existing(TaskView task) implements CreateResult {}
+
+    /** The tenant is strict and does not have this type. */
+    record UnknownType(String type) implements CreateResult {}
   }
 
   /** The result of creating a batch. */
@@ -162,7 +144,7 @@ public final class Tasks {
     int[] lanes = lanes(tenant, tasks);
     PackedRows rows = new PackedRows(tenant, tasks, lanes, now(), bursts);
     rows.days().forEach(partitions::ensure);
-    insertPacked(tx, rows);
+    inserts.insert(tx, rows);
     return new BatchResult.Created(rows.ids());
   }
 
@@ -193,30 +175,6 @@ public final class Tasks {
     return lanes;
   }
 
-  private void insertPacked(Tx tx, PackedRows rows) {
-    rows.byPartition()
-        .forEach(
-            (partition, indexes) -> {
-              if (indexes.length < COPIED_FROM && rows.bytes(indexes) < COPIED_FROM_BYTES) {
-                insertPartition(tx, partition, rows.copies(indexes));
-              } else {
-                for (int from = 0; from < indexes.length; from += COPY_BATCH) {
-                  int to = Math.min(indexes.length, from + COPY_BATCH);
-                  copy(tx, partition, rows.rows(Arrays.copyOfRange(indexes, from, to)));
-                }
-              }
-            });
-    tx.afterCommit(
-        () -> {
-          counters.addCreated(rows.ids().size());
-          rows.earliest()
-              .forEach(
-                  (partition, lanes) ->
-                      lanes.forEach((lane, at) -> announceIfSoon(partition, lane, at)));
-        });
-    tx.created(rows.created());
-  }
-
   /**
    * Creates Carillon's own tasks (callbacks, alerts), even if a strict tenant has no such type. The
    * caller must not have changed a type in this transaction, because a new lane is created in a
@@ -236,7 +194,7 @@ public final class Tasks {
     for (int i = 0; i < tasks.size(); i++) {
       rows.add(row(lanes.lane(i), tasks.get(i), now));
     }
-    insertAll(tx, rows);
+    inserts.insert(tx, rows);
     return rows.stream().map(TaskRow::id).toList();
   }
 
@@ -267,22 +225,7 @@ public final class Tasks {
           row(lane, fire.id(), fire.task(), dueAt, bursts.next(dueAt), now)
               .firedBy(fire.schedule(), fire.fireAt()));
     }
-    insertAll(tx, rows);
-  }
-
-  private void insertAll(Tx tx, List<TaskRow> rows) {
-    int from = 0;
-    long payload = 0;
-    for (int i = 0; i < rows.size(); i++) {
-      int size = payloadLength(rows.get(i).spec().payload());
-      if (i > from && (i - from == INSERT_BATCH || payload + size > STATEMENT_PAYLOAD)) {
-        insertRows(tx, rows.subList(from, i));
-        from = i;
-        payload = 0;
-      }
-      payload += size;
-    }
-    insertRows(tx, rows.subList(from, rows.size()));
+    inserts.insert(tx, rows);
   }
 
   /** The length of a payload in characters, which is known without encoding it. */
@@ -373,105 +316,6 @@ public final class Tasks {
   private TaskView view(TaskRow row) {
     return row.view(
         catalog.tenant(row.tenant()).name(), catalog.type(row.tenant(), row.spec().type()));
-  }
-
-  private static final ColumnList COLUMNS =
-      ColumnList.of(
-              "tenant int, id uuid, lane int, ready_at timestamptz, due_at timestamptz,"
-                  + " created_at timestamptz, expires_at timestamptz")
-          .and(TaskColumns.SPEC)
-          .and(ColumnList.of("schedule text, fire_at timestamptz"));
-
-  private static final String INSERT =
-      """
-      /* Tasks.insert */
-      INSERT INTO carillon.task_{partition} (partition, %s)
-      SELECT ?, n.*
-      FROM unnest(%s) AS n
-      """
-          .formatted(COLUMNS.names(), COLUMNS.arrays());
-
-  /** Runs one statement per partition, and adds the tasks to the agenda once committed. */
-  private void insertRows(Tx tx, List<TaskRow> rows) {
-    Map<Partition, List<TaskRow>> byPartition = new TreeMap<>();
-    rows.forEach(
-        row -> byPartition.computeIfAbsent(row.id().partition(), _ -> new ArrayList<>()).add(row));
-    byPartition.forEach(
-        (partition, some) -> {
-          if (some.size() < COPIED_FROM) {
-            insertPartition(tx, partition, some);
-          } else {
-            copy(tx, partition, some);
-          }
-        });
-    tx.afterCommit(
-        () -> {
-          counters.addCreated(rows.size());
-          byPartition.forEach(
-              (partition, some) ->
-                  earliest(some).forEach((lane, at) -> announceIfSoon(partition, lane, at)));
-        });
-    tx.created(rows);
-  }
-
-  private static void insertPartition(
-      Tx tx, Partition partition, List<? extends InsertedTask> rows) {
-    List<Object> values = new ArrayList<>();
-    values.add(partition);
-    values.add(Column.ints(rows, row -> row.tenant().value()));
-    values.add(Column.uuids(rows, row -> row.id().value()));
-    values.add(Column.ints(rows, InsertedTask::laneId));
-    values.add(Column.instants(rows, row -> row.readyAt()));
-    values.add(Column.instants(rows, row -> row.dueAt()));
-    values.add(Column.instants(rows, row -> row.createdAt()));
-    values.add(Column.instants(rows, row -> row.expiresAt()));
-    values.addAll(TaskColumns.texts(rows, InsertedTask::specColumn));
-    values.add(Column.texts(rows, InsertedTask::schedule));
-    values.add(Column.instants(rows, row -> row.fireAt()));
-    tx.update(Sql.forPartition(INSERT, partition), values.toArray());
-  }
-
-  private static final String COPY =
-      """
-      /* Tasks.copy */
-      COPY carillon.task_{partition} (partition, %s)
-      FROM STDIN (FORMAT binary)
-      """
-          .formatted(COLUMNS.names());
-
-  private static void copy(Tx tx, Partition partition, Iterable<? extends InsertedTask> rows) {
-    tx.copy(
-        Sql.forPartition(COPY, partition),
-        copied -> {
-          for (InsertedTask row : rows) {
-            copied
-                .row(1 + COLUMNS.size())
-                .add(partition)
-                .add(row.tenant().value())
-                .add(row.id().value())
-                .add(row.laneId())
-                .add(row.readyAt())
-                .add(row.dueAt())
-                .add(row.createdAt())
-                .add(row.expiresAt());
-            row.addSpec(copied);
-            copied.add(row.schedule()).add(row.fireAt());
-          }
-        });
-  }
-
-  /** The sweep finds tasks that are due more than a minute later. */
-  private void announceIfSoon(Partition partition, int lane, Instant readyAt) {
-    if (readyAt.isBefore(clock.instant().plus(ANNOUNCED_AHEAD))) {
-      due.onReady(partition, lane, readyAt);
-    }
-  }
-
-  private static Map<Integer, Instant> earliest(List<TaskRow> rows) {
-    Map<Integer, Instant> earliest = new TreeMap<>();
-    rows.forEach(
-        row -> earliest.merge(row.laneId(), row.readyAt(), (a, b) -> a.isBefore(b) ? a : b));
-    return earliest;
   }
 
   private static final String HOLD_KEY =

@@ -2,6 +2,7 @@ package carillon.store.tasks;
 
 import carillon.model.Partition;
 import carillon.model.TaskId;
+import carillon.model.TenantId;
 import carillon.store.catalog.Partitions;
 import carillon.store.db.Column;
 import carillon.store.db.Sql;
@@ -47,6 +48,7 @@ final class WaitingScan {
   record Result(int changed, BulkResult.@Nullable Place next) {}
 
   private final Tx tx;
+  private final TenantId tenant;
   private final List<Integer> lanes;
   private final TaskFilter filter;
   private final Instant after;
@@ -58,17 +60,19 @@ final class WaitingScan {
   private int changed;
 
   /**
-   * @param lanes in ascending order
+   * @param lanes of the tenant, in ascending order
    * @param after only tasks that become ready after this are examined
    */
   WaitingScan(
       Tx tx,
+      TenantId tenant,
       List<Integer> lanes,
       TaskFilter filter,
       Instant after,
       Bounds bounds,
       LongSupplier nanos) {
     this.tx = tx;
+    this.tenant = tenant;
     this.lanes = lanes;
     this.filter = filter;
     this.after = after;
@@ -79,36 +83,43 @@ final class WaitingScan {
   }
 
   // The last row is returned even if it does not match, because it tells where to continue. The
-  // next statement starts at the same instant, not after it: the index cannot distinguish tasks
-  // that are ready at the same instant.
+  // next statement starts at the same instant, not after it: more tasks may be ready at that
+  // instant.
   static final String EXAMINE =
       """
       /* WaitingScan.examine */
       WITH %s
       SELECT t.id, t.lane, t.ready_at, t.matches, t.n
       FROM (
-          SELECT t.id, t.lane, t.ready_at, %s AS matches,
+          SELECT q.id, q.lane, q.ready_at, %s AS matches,
                  row_number() OVER w AS n,
-                 lead(t.id) OVER w IS NULL AS is_last
+                 lead(q.id) OVER w IS NULL AS is_last
           FROM f, (
-              SELECT t.*
+              SELECT q.*
               FROM unnest(?::int[]) AS l (lane)
               CROSS JOIN LATERAL (
-                  SELECT t.id, t.lane, t.ready_at, t.state, t.schedule, t.due_at, t.error, t.output, t.metadata
-                  FROM carillon.task_{partition} t
-                  WHERE t.lane = l.lane
-                    AND t.ready_at > CASE l.lane WHEN ? THEN ?::timestamptz ELSE ?::timestamptz END
-                  ORDER BY t.ready_at
+                  SELECT q.id, q.lane, q.ready_at
+                  FROM carillon.queue_{partition} q
+                  WHERE q.lane = l.lane
+                    AND q.ready_at > CASE l.lane WHEN ? THEN ?::timestamptz ELSE ?::timestamptz END
+                  ORDER BY q.ready_at
                   LIMIT ?
-              ) t
+              ) q
               LIMIT ?
+          ) q
+          CROSS JOIN LATERAL (
+              SELECT %s
+              FROM carillon.task_{partition} t
+              WHERE t.tenant = ?
+                AND t.id = q.id
+              LIMIT 1
           ) t
-          WINDOW w AS (ORDER BY t.lane, t.ready_at, t.id)
+          WINDOW w AS (ORDER BY q.lane, q.ready_at, q.id)
       ) t
       WHERE t.matches OR t.is_last
       ORDER BY t.n
       """
-          .formatted(FilterSql.CTE, FilterSql.MATCHES);
+          .formatted(FilterSql.CTE, FilterSql.MATCHES, FilterSql.COLUMNS);
 
   /** A returned row, and its number among the rows examined. */
   private record Examined(TaskId id, int lane, Instant readyAt, boolean matches, int n) {}
@@ -128,7 +139,8 @@ final class WaitingScan {
                     before.isAfter(after) ? before : after,
                     after,
                     limit,
-                    limit)));
+                    limit,
+                    tenant)));
   }
 
   private static Examined examined(ResultSet row) throws SQLException {

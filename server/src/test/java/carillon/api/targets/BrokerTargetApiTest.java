@@ -307,7 +307,7 @@ class BrokerTargetApiTest {
             () -> {
               for (Lane lane : api.world.catalog.lanes()) {
                 if (lane.type().equals(type)) {
-                  var quota = new WorkQueue.Quota(lane, 1, Instant.EPOCH, Duration.ofMinutes(1));
+                  var quota = new WorkQueue.Quota(lane, 1, Instant.EPOCH);
                   claimed.addAll(
                       api.world
                           .store
@@ -315,7 +315,8 @@ class BrokerTargetApiTest {
                           .claimDue(
                               Partition.of(api.world.clock.instant()),
                               List.of(quota),
-                              WorkQueue.Claimant.reporter(UUID.randomUUID(), "kafka/main"))
+                              WorkQueue.Claimant.reporter(
+                                  UUID.randomUUID(), "kafka/main", Duration.ofMinutes(1)))
                           .tasks());
                 }
               }

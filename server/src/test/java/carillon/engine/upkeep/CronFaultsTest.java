@@ -274,11 +274,21 @@ class CronFaultsTest {
   private void complete(Db.Address address, Random random) {
     execute(
         address,
-        "UPDATE carillon.task SET state = 'COMPLETED', ready_at = NULL, finished_at = now()"
-            + " WHERE state = 'PENDING' AND due_at <= '"
-            + now
-            + "' AND hashtext(id::text) % 3 = "
-            + random.nextInt(3));
+        """
+        WITH ended AS (
+            UPDATE carillon.task
+            SET state = 'COMPLETED',
+                ready_at = NULL,
+                finished_at = now()
+            WHERE state = 'PENDING'
+              AND due_at <= '%s'
+              AND hashtext(id::text) %% 3 = %d
+            RETURNING id
+        )
+        DELETE FROM carillon.queue
+        WHERE id IN (SELECT id FROM ended)
+        """
+            .formatted(now, random.nextInt(3)));
   }
 
   private static void check(Db.Address address, Instant start, Instant end) {

@@ -107,7 +107,7 @@ class CronOverlapTest {
     int due =
         Integer.parseInt(
             world.value(
-                "SELECT count(*) FROM carillon.task WHERE state = 'PENDING' AND due_at <= '"
+                "SELECT count(*) FROM carillon.every_task WHERE state = 'PENDING' AND due_at <= '"
                     + now
                     + "'"));
     for (ClaimedTask task : due == 0 ? List.<ClaimedTask>of() : world.claim("node", due)) {
@@ -124,7 +124,7 @@ class CronOverlapTest {
         """
         SELECT string_agg(coalesce(f.skipped, t.state::text), ' ' ORDER BY f.at)
         FROM carillon.schedule_fire f
-        LEFT JOIN carillon.task t ON t.id = f.task
+        LEFT JOIN carillon.every_task t ON t.id = f.task AND t.partition = f.partition
         WHERE f.at <= timestamptz '%s' + interval '10 minutes'
         """
             .formatted(start));

@@ -38,28 +38,31 @@ class PartitionsTest {
     world.close();
   }
 
-  private void put(String state, String readyAt, String claim) {
+  private void put(String state, String readyAt) {
     world.sql(
         """
-        INSERT INTO carillon.task (tenant, id, partition, lane, state, ready_at, claim, due_at, created_at)
-        VALUES (1, gen_random_uuid(), DATE '2020-01-01', 1, '%s', %s, %s, now(), now())
+        INSERT INTO carillon.task (tenant, id, partition, lane, state, ready_at, due_at, created_at)
+        VALUES (1, gen_random_uuid(), DATE '2020-01-01', 1, '%s', %s, now(), now())
         """
-            .formatted(state, readyAt, claim));
+            .formatted(state, readyAt));
   }
 
   @Test
   void a_new_partition_has_room_on_its_pages_for_all_versions_of_a_task() {
     assertThat(options("task_20200101"))
         .isEqualTo(
-            "{fillfactor=33,autovacuum_vacuum_scale_factor=0.02,autovacuum_vacuum_threshold=20000,"
+            "{fillfactor=50,autovacuum_vacuum_scale_factor=0.02,autovacuum_vacuum_threshold=20000,"
                 + "autovacuum_analyze_scale_factor=0.05}");
-    assertThat(options("task_20200101_pkey")).isEqualTo("{fillfactor=50}");
+    assertThat(options("queue_20200101"))
+        .isEqualTo(
+            "{vacuum_truncate=off,autovacuum_vacuum_scale_factor=0.02,"
+                + "autovacuum_vacuum_threshold=20000}");
   }
 
   @Test
   void changed_storage_settings_apply_to_new_partitions() {
     world.sql(
-        "UPDATE carillon.partition_settings SET table_fillfactor = 90, key_fillfactor = 80,"
+        "UPDATE carillon.partition_settings SET table_fillfactor = 90,"
             + " vacuum_threshold = 1, vacuum_scale_factor = 0.00001, analyze_scale_factor = 100");
 
     world.partitions.ensure(new Partition(LocalDate.of(2020, 1, 2)));
@@ -68,16 +71,17 @@ class PartitionsTest {
         .isEqualTo(
             "{fillfactor=90,autovacuum_vacuum_scale_factor=1e-05,autovacuum_vacuum_threshold=1,"
                 + "autovacuum_analyze_scale_factor=100}");
-    assertThat(options("task_20200102_pkey")).isEqualTo("{fillfactor=80}");
-    assertThat(options("task_20200101")).contains("fillfactor=33");
+    assertThat(options("queue_20200102"))
+        .isEqualTo(
+            "{vacuum_truncate=off,autovacuum_vacuum_scale_factor=1e-05,"
+                + "autovacuum_vacuum_threshold=1}");
+    assertThat(options("task_20200101")).contains("fillfactor=50");
   }
 
   @ParameterizedTest
   @CsvSource({
     "table_fillfactor, 9",
     "table_fillfactor, 101",
-    "key_fillfactor, 9",
-    "key_fillfactor, 101",
     "vacuum_threshold, -1",
     "vacuum_scale_factor, -0.1",
     "vacuum_scale_factor, 101",
@@ -152,7 +156,7 @@ class PartitionsTest {
 
   @Test
   void an_old_partition_with_only_finished_tasks_is_dropped() {
-    put("COMPLETED", "NULL", "NULL");
+    put("COMPLETED", "NULL");
 
     assertThat(world.partitions.dropBefore(CUTOFF)).isEqualTo(1);
 
@@ -164,14 +168,20 @@ class PartitionsTest {
   }
 
   @ParameterizedTest
-  @CsvSource({"PENDING, now(), NULL", "RUNNING, NULL, gen_random_uuid()", "DEAD, NULL, NULL"})
-  void a_partition_with_live_or_dead_tasks_is_kept(String state, String readyAt, String claim) {
-    put(state, readyAt, claim);
-    world.sql(
-        """
-        INSERT INTO carillon.claim (id, lease_until, partition, tenants, tasks)
-        SELECT claim, now(), partition, ARRAY[tenant], ARRAY[id] FROM carillon.task WHERE claim IS NOT NULL
-        """);
+  @CsvSource({"PENDING, now(), false", "PENDING, now(), true", "DEAD, NULL, false"})
+  void a_partition_with_live_or_dead_tasks_is_kept(
+      String state, String readyAt, boolean isClaimed) {
+    put(state, readyAt);
+    if (isClaimed) {
+      world.sql(
+          """
+          INSERT INTO carillon.claim (id, leased_by, lease_until, check_at, partition, tenants, tasks, fences)
+          SELECT gen_random_uuid(), 'worker', now(), now(), partition, ARRAY[tenant], ARRAY[id], ARRAY[1]
+          FROM carillon.task
+          WHERE partition = '2020-01-01'
+          """);
+      world.requeue();
+    }
     world.sql(
         """
         INSERT INTO carillon.dead_letter (tenant, task, partition, type, died_at)
@@ -191,7 +201,9 @@ class PartitionsTest {
       statement.execute(
           """
           INSERT INTO carillon.task (tenant, id, partition, lane, ready_at, due_at, created_at)
-          VALUES (1, gen_random_uuid(), DATE '2020-01-01', 1, now(), now(), now())
+          VALUES (1, gen_random_uuid(), DATE '2020-01-01', 1, now(), now(), now());
+          INSERT INTO carillon.queue (id, partition, lane, ready_at)
+          SELECT id, partition, lane, ready_at FROM carillon.task WHERE partition = '2020-01-01'
           """);
 
       assertThat(world.partitions.dropBefore(CUTOFF)).isZero();

@@ -440,6 +440,7 @@ class DeadLetterPlansTest {
               "enable_hashjoin = off",
               "enable_mergejoin = off",
               "enable_incremental_sort = off",
+              "enable_bitmapscan = off",
               "jit = off",
               "max_parallel_workers_per_gather = 0",
               "plan_cache_mode = force_generic_plan")) { // like Db

@@ -150,8 +150,9 @@ class RedriveRaceTest {
               .claimForWorker(
                   tx,
                   id.partition(),
-                  new WorkQueue.Quota(subject.lane(), 1, Instant.EPOCH, Duration.ofMinutes(1)),
-                  "worker");
+                  new WorkQueue.Quota(subject.lane(), 1, Instant.EPOCH),
+                  "worker",
+                  Duration.ofMinutes(1));
       case CANCEL -> world.tasks.cancel(tx, World.TENANT, id, "test", null);
     }
   }

@@ -287,7 +287,8 @@ class RedrivesTest {
         new TaskId(
             UUID.fromString(
                 world.value(
-                    "SELECT id FROM carillon.task WHERE state = 'PENDING' AND fence = 5 LIMIT 1")));
+                    "SELECT id FROM carillon.every_task WHERE state = 'PENDING' AND fence = 5 LIMIT"
+                        + " 1")));
     world.cancel(cancelled);
 
     Redrive undone = undo(redrive);

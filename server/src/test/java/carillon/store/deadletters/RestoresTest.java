@@ -93,6 +93,24 @@ class RestoresTest {
   }
 
   @Test
+  void a_restored_task_gets_no_lease_that_a_claim_still_lists() {
+    // The task died again under fence 3 and was purged; another task of that claim still runs.
+    world.node("node");
+    world.sql(
+        """
+        INSERT INTO carillon.claim (id, node, leased_by, partition, tenants, tasks, fences)
+        VALUES (gen_random_uuid(), 'node', 'node', '%s', '{%d}', '{%s}', '{3}')
+        """
+            .formatted(
+                ids.getFirst().partition().day(), World.TENANT.value(), ids.getFirst().value()));
+
+    restore(world.store.restores().prepare(World.TENANT, inMemory(archived)));
+
+    assertThat(world.find(ids.getFirst()).fence()).isEqualTo(3);
+    assertThat(world.find(ids.getLast()).fence()).isEqualTo(2);
+  }
+
+  @Test
   void existing_tasks_are_skipped_and_the_others_restored() {
     restore(world.store.restores().prepare(World.TENANT, inMemory(archived.subList(0, 5))));
     world.db.inTransaction(

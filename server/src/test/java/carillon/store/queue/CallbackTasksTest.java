@@ -248,8 +248,11 @@ class CallbackTasksTest {
   /** Ends the leases of all claims. */
   private void lapse() {
     world.sql(
-        "UPDATE carillon.task SET lease_until = now() - interval '1 s' WHERE claim IS NOT NULL");
-    world.sql("UPDATE carillon.claim SET lease_until = now() - interval '1 s'");
+        """
+        UPDATE carillon.claim
+        SET lease_until = now() - interval '1 s',
+            check_at = now() - interval '1 s'
+        """);
   }
 
   @Test

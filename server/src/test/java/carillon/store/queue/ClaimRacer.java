@@ -53,10 +53,7 @@ final class ClaimRacer {
   private static List<ClaimedTask> claimSome(World world, String node) {
     Partition partition = Partition.of(world.clock.instant());
     List<WorkQueue.Quota> quotas = new ArrayList<>();
-    world
-        .catalog
-        .lanes()
-        .forEach(lane -> quotas.add(new WorkQueue.Quota(lane, 7, Instant.EPOCH, null)));
+    world.catalog.lanes().forEach(lane -> quotas.add(new WorkQueue.Quota(lane, 7, Instant.EPOCH)));
     UUID claim = UUID.randomUUID();
     WorkQueue.Claimant claimant =
         ThreadLocalRandom.current().nextBoolean() // covers both kinds of claimers

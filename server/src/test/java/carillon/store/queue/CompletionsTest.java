@@ -2,8 +2,11 @@ package carillon.store.queue;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import carillon.model.Partition;
 import carillon.model.TaskId;
+import carillon.model.TenantId;
 import carillon.model.target.Target;
+import carillon.model.task.Attempted;
 import carillon.model.task.ClaimedTask;
 import carillon.model.task.Failure;
 import carillon.model.task.FailureKind;
@@ -24,12 +27,15 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Random;
 import java.util.Set;
+import java.util.UUID;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.MethodSource;
 
 /** Completes many tasks in one batch, with equal and with different results. */
 class CompletionsTest {
@@ -60,10 +66,19 @@ class CompletionsTest {
   }
 
   private List<ClaimedTask> claim(int tasks) {
-    var quota = new WorkQueue.Quota(lane, tasks, Instant.EPOCH, Duration.ofMinutes(1));
-    TaskId today = TaskId.at(world.clock.instant(), new Random(1));
-    return world.db.inTransaction(
-        tx -> world.store.queue().claimForWorker(tx, today.partition(), quota, "worker").tasks());
+    return claim(tasks, lane);
+  }
+
+  /** Claims tasks of several lanes at once, as a node does. */
+  private List<ClaimedTask> claim(int tasks, Lane... lanes) {
+    List<WorkQueue.Quota> quotas =
+        Stream.of(lanes).map(each -> new WorkQueue.Quota(each, tasks, Instant.EPOCH)).toList();
+    var claimant = WorkQueue.Claimant.reporter(UUID.randomUUID(), "worker", Duration.ofMinutes(1));
+    return world
+        .store
+        .queue()
+        .claimDue(Partition.of(world.clock.instant()), quotas, claimant)
+        .tasks();
   }
 
   private static ClaimEnding completed(ClaimedTask task, @Nullable String output) {
@@ -80,6 +95,10 @@ class CompletionsTest {
         null,
         null,
         false);
+  }
+
+  private static WorkReport completion(ClaimedTask task, Lease lease) {
+    return new WorkReport(task.id(), lease, WorkReport.Kind.COMPLETED, null, null, null, null);
   }
 
   private Set<TaskId> finish(List<ClaimEnding> endings, String who) {
@@ -108,14 +127,22 @@ class CompletionsTest {
   @Test
   void all_tasks_of_a_claim_with_several_tenants_and_attempts_are_completed() {
     assertThat(reclaim(claim(RECLAIMED))).hasSize(RECLAIMED);
+    world.sql("INSERT INTO carillon.tenant (name) VALUES ('other')");
+    world.catalog.refresh();
+    Lane other = world.catalog.laneFor(new TenantId(2), "t", 5, 0, Route.PULL);
     world.sql(
         """
         UPDATE carillon.task
-        SET tenant = 2
+        SET tenant = 2,
+            lane = %d
         WHERE id IN (SELECT id FROM carillon.task WHERE state = 'PENDING' ORDER BY fence, id LIMIT 20)
-        """);
+        """
+            .formatted(other.id()));
     makeReady();
-    List<ClaimedTask> claimed = claim(TASKS);
+    List<ClaimedTask> claimed = claim(TASKS, lane, other);
+    assertThat(claimed)
+        .extracting(task -> task.lease().claim())
+        .containsOnly(claimed.getFirst().lease().claim());
     assertThat(claimed).extracting(task -> task.lease().fence()).contains(1, 2);
     assertThat(claimed).extracting(task -> task.tenant().value()).contains(1, 2);
 
@@ -215,30 +242,92 @@ class CompletionsTest {
     List<ClaimedTask> first = claim(100);
     List<ClaimedTask> second = claim(60);
     List<ClaimedTask> third = claim(1);
-    List<ClaimEnding> endings = new ArrayList<>();
-    first.subList(0, 99).forEach(task -> endings.add(completed(task, null)));
-    second.subList(0, 59).forEach(task -> endings.add(completed(task, null)));
-    third.forEach(task -> endings.add(completed(task, null)));
-    endings.add(completed(first.getLast(), second.getFirst().lease(), null));
-    endings.add(completed(second.getLast(), first.getFirst().lease(), null));
+    List<WorkReport> reports = new ArrayList<>();
+    first.subList(0, 99).forEach(task -> reports.add(completion(task, task.lease())));
+    second.subList(0, 59).forEach(task -> reports.add(completion(task, task.lease())));
+    third.forEach(task -> reports.add(completion(task, task.lease())));
+    reports.add(completion(first.getLast(), second.getFirst().lease()));
+    reports.add(completion(second.getLast(), first.getFirst().lease()));
     Lease lease = first.getLast().lease();
-    endings.add(completed(first.getLast(), new Lease(lease.fence() + 1, lease.claim()), null));
-    Collections.shuffle(endings, new Random(1));
+    reports.add(completion(first.getLast(), new Lease(lease.fence() + 1, lease.claim())));
+    Collections.shuffle(reports, new Random(1));
 
-    Set<TaskId> written = finish(endings, "worker");
+    List<Boolean> accepted =
+        world.db.inTransaction(
+            tx -> world.store.pullQueue().report(tx, World.TENANT, reports, List.of(), "worker"));
 
-    assertThat(written).hasSize(99 + 59 + 1);
+    List<TaskId> written = new ArrayList<>();
+    for (int i = 0; i < reports.size(); i++) {
+      if (accepted.get(i)) {
+        written.add(reports.get(i).id());
+      }
+    }
+    assertThat(written).hasSize(99 + 59 + 1).doesNotHaveDuplicates();
     assertThat(world.state(first.getLast().id())).isEqualTo(TaskState.RUNNING);
     assertThat(world.state(second.getLast().id())).isEqualTo(TaskState.RUNNING);
     assertThat(world.value("SELECT count(*) FROM carillon.task WHERE state = 'COMPLETED'"))
         .isEqualTo(String.valueOf(written.size()));
   }
 
+  /** Outcomes of all kinds. */
+  static Stream<Outcome> outcomes() {
+    Failure failure = Failure.of(FailureKind.TIMEOUT, "late");
+    return Stream.of(
+        new Outcome.Completed(200, null),
+        new Outcome.RetryAt(Instant.now(), failure),
+        new Outcome.Released(failure),
+        new Outcome.Dead(failure, false));
+  }
+
+  /**
+   * A failover to a standby that lags can lose a claim. The next one has the same fence: only the
+   * missing row tells that the first holder is not the one that runs the task.
+   */
+  @ParameterizedTest
+  @MethodSource("outcomes")
+  void an_outcome_of_a_claim_that_a_failover_has_lost_changes_nothing(Outcome outcome) {
+    world.node("node");
+    List<ClaimedTask> lost = world.claim("node", TASKS);
+    assertThat(lost).hasSize(TASKS);
+    world.sql("DELETE FROM carillon.claim");
+    world.requeue();
+    String before = everyTask();
+
+    assertThat(finishAttempts(lost, outcome)).isEmpty();
+    assertThat(everyTask()).isEqualTo(before);
+    assertThat(world.value("SELECT count(*) FROM carillon.queue")).isEqualTo("" + TASKS);
+
+    List<ClaimedTask> again = world.claim("node", TASKS);
+    assertThat(again).extracting(task -> task.lease().fence()).containsOnly(1);
+    before = everyTask();
+    assertThat(finishAttempts(lost, outcome)).isEmpty();
+    assertThat(everyTask()).isEqualTo(before);
+    assertThat(world.value("SELECT count(*) FROM carillon.attempt")).isEqualTo("0");
+    assertThat(world.value("SELECT count(*) FROM carillon.transition")).isEqualTo("0");
+    assertThat(finishAttempts(again, outcome)).hasSize(TASKS);
+  }
+
+  private Set<TaskId> finishAttempts(List<ClaimedTask> tasks, Outcome outcome) {
+    return world
+        .store
+        .outcomes()
+        .finishAttempts(
+            tasks.stream().map(task -> new Attempted(task, outcome)).toList(), Set.of(), "node")
+        .states()
+        .keySet();
+  }
+
+  private String everyTask() {
+    return world.value(
+        "SELECT md5(string_agg(t::text, ' ' ORDER BY id)) FROM carillon.every_task t");
+  }
+
   @Test
   void a_batch_writes_keys_callbacks_outputs_and_the_actor_per_task() {
     TaskId keyed = first();
     world.sql("UPDATE carillon.task SET concurrency_key = 'k' WHERE id = '" + keyed + "'");
-    List<ClaimedTask> claimed = claim(TASKS);
+    List<ClaimedTask> claimed = new ArrayList<>(claim(TASKS));
+    claimed.addAll(claim(1)); // the first claim leaves the task with a key to another statement
     TaskId withCallback = claimed.get(1).id();
     world.sql(
         """

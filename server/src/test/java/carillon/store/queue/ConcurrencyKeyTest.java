@@ -19,7 +19,6 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
-import java.util.UUID;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -48,22 +47,8 @@ class ConcurrencyKeyTest {
 
   private List<ClaimedTask> claimAll() {
     List<ClaimedTask> claimed = new ArrayList<>();
-    world
-        .catalog
-        .lanes()
-        .forEach(
-            lane -> {
-              var quota = new WorkQueue.Quota(lane, 10, Instant.EPOCH, null);
-              claimed.addAll(
-                  world
-                      .store
-                      .queue()
-                      .claimDue(
-                          Partition.of(world.clock.instant()),
-                          List.of(quota),
-                          WorkQueue.Claimant.node(UUID.randomUUID(), "node", Integer.MAX_VALUE))
-                      .tasks());
-            });
+    Partition today = Partition.of(world.clock.instant());
+    world.catalog.lanes().forEach(lane -> claimed.addAll(world.claim(today, lane, "node", 10)));
     return claimed;
   }
 

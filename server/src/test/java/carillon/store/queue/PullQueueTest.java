@@ -10,6 +10,7 @@ import carillon.model.task.ClaimedTask;
 import carillon.model.task.Lease;
 import carillon.model.task.TaskState;
 import carillon.store.tasks.ChangeResult;
+import carillon.testkit.TestTask;
 import carillon.testkit.World;
 import java.time.Duration;
 import java.time.Instant;
@@ -17,9 +18,12 @@ import java.time.LocalDate;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
 
 class PullQueueTest {
 
@@ -40,22 +44,19 @@ class PullQueueTest {
     await()
         .until(
             () -> {
-              claimed.addAll(
-                  world.db.inTransaction(
-                      tx ->
-                          world
-                              .store
-                              .pullQueue()
-                              .claim(
-                                  tx,
-                                  World.TENANT,
-                                  List.of("t"),
-                                  tasks,
-                                  "worker",
-                                  Duration.ofMinutes(1))));
+              claimed.addAll(claimOnce(tasks));
               return claimed.size() >= tasks;
             });
     return claimed;
+  }
+
+  private List<ClaimedTask> claimOnce(int tasks) {
+    return world.db.inTransaction(
+        tx ->
+            world
+                .store
+                .pullQueue()
+                .claim(tx, World.TENANT, List.of("t"), tasks, "worker", Duration.ofMinutes(1)));
   }
 
   private List<Boolean> report(TaskId id, Lease lease, WorkReport.Kind... kinds) {
@@ -65,6 +66,27 @@ class PullQueueTest {
     }
     return world.db.inTransaction(
         tx -> world.store.pullQueue().report(tx, World.TENANT, reports, List.of(), "worker"));
+  }
+
+  static Stream<TestTask> specialTasks() {
+    return Stream.of(
+        TestTask.of("t").payload("\"" + "x".repeat(9 << 10) + "\""),
+        TestTask.of("t").concurrencyKey("one-at-a-time"));
+  }
+
+  @ParameterizedTest
+  @MethodSource("specialTasks")
+  void a_worker_gets_large_and_keyed_tasks_at_its_first_request(TestTask special) {
+    TaskId plain = world.create(World.task("t", new Target.Pull()));
+    TaskId id = world.create(special.target(new Target.Pull()).build());
+    await()
+        .until(
+            () ->
+                world
+                    .value("SELECT bool_and(ready_at <= clock_timestamp()) FROM carillon.queue")
+                    .equals("t"));
+
+    assertThat(claimOnce(5)).extracting(ClaimedTask::id).containsExactlyInAnyOrder(plain, id);
   }
 
   @Test

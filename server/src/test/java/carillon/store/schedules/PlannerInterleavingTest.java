@@ -118,7 +118,8 @@ class PlannerInterleavingTest {
   /** Plans three tasks, for seconds 10, 20 and 30; the next planning is due at 10. */
   private void planThree() {
     world.sql(
-        "TRUNCATE carillon.task, carillon.transition, carillon.schedule_fire, carillon.schedule");
+        "TRUNCATE carillon.task, carillon.queue, carillon.transition, carillon.schedule_fire,"
+            + " carillon.schedule");
     world.sql("DELETE FROM carillon.claim");
     id =
         TestSchedule.every("s", Duration.ofSeconds(10))
@@ -148,8 +149,11 @@ class PlannerInterleavingTest {
 
   private void claim(Tx tx) {
     Lane lane = world.catalog.laneFor(World.TENANT, "t", 5, 0, Route.PULL);
-    var quota = new WorkQueue.Quota(lane, 1, Instant.EPOCH, Duration.ofMinutes(1));
-    world.store.queue().claimForWorker(tx, Partition.of(start), quota, "worker");
+    var quota = new WorkQueue.Quota(lane, 1, Instant.EPOCH);
+    world
+        .store
+        .queue()
+        .claimForWorker(tx, Partition.of(start), quota, "worker", Duration.ofMinutes(1));
   }
 
   /** The task of second 10. */

@@ -107,7 +107,8 @@ class SchedulePlansTest {
   void every_statement_about_schedules_uses_an_index(String sql) {
     String plan = QueryPlans.genericPlan(world, Sql.forPartition(sql, Partition.of(now)));
 
-    assertThat(plan).doesNotContain("Seq Scan on");
+    // Each task that runs is looked for among the claims, of which there are few.
+    assertThat(plan.replace("Seq Scan on claim c", "")).doesNotContain("Seq Scan on");
     assertThat(plan).as("no comparison of all pairs").doesNotContain("Join Filter");
     if (!WHOLE_INDEX.contains(Sql.name(sql))) {
       assertThat(count(plan, "Index Cond: ")).as(plan).isEqualTo(count(plan, "Index (Only )?Scan"));

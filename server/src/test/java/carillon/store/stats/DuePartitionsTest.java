@@ -74,8 +74,8 @@ class DuePartitionsTest {
     census(OLD, 1);
     world.sql(
         """
-        INSERT INTO carillon.claim (id, lease_until, partition, tenants, tasks)
-        VALUES (gen_random_uuid(), now(), DATE '2020-01-01', ARRAY[1], ARRAY[gen_random_uuid()])
+        INSERT INTO carillon.claim (id, leased_by, lease_until, check_at, partition, tenants, tasks, fences)
+        VALUES (gen_random_uuid(), 'w', now(), now(), DATE '2020-01-01', ARRAY[1], ARRAY[gen_random_uuid()], ARRAY[1])
         """);
 
     assertThat(reader.due(Set.of(World.TENANT)).get(World.TENANT))

@@ -61,12 +61,14 @@ class StatsReaderTest {
     // A claim can contain tasks of several tenants, and tasks that have already ended.
     world.sql(
         """
-        INSERT INTO carillon.claim (id, node, partition, tenants, tasks)
-        SELECT claim, 'node', partition, array_agg(tenant), array_agg(id)
-        FROM (SELECT tenant, id, partition, coalesce(claim, gen_random_uuid()) AS claim
-              FROM carillon.task WHERE state IN ('RUNNING', 'COMPLETED')) t
-        GROUP BY claim, partition
+        INSERT INTO carillon.claim (id, node, leased_by, partition, tenants, tasks, fences)
+        SELECT gen_random_uuid(), 'node', 'node', partition, array_agg(tenant), array_agg(id), array_agg(1)
+        FROM (SELECT tenant, id, partition, CASE WHEN state = 'PENDING' THEN lane % 3 ELSE -n END AS part
+              FROM (SELECT *, row_number() OVER () AS n FROM carillon.task) t
+              WHERE state = 'COMPLETED' OR progress = 'runs') t
+        GROUP BY part, partition
         """);
+    world.requeue();
     world.sql(
         """
         INSERT INTO carillon.dead_letter (tenant, task, partition, type, died_at, error)
@@ -84,11 +86,12 @@ class StatsReaderTest {
   private static void randomTasks(Partition partition) {
     world.sql(
         """
-        INSERT INTO carillon.task (tenant, id, partition, lane, state, ready_at, claim, due_at, created_at)
-        SELECT l.tenant, gen_random_uuid(), DATE '%s', l.id, s.state,
-               CASE WHEN s.state = 'PENDING'
+        INSERT INTO carillon.task (tenant, id, partition, lane, state, fence, ready_at, progress, due_at, created_at)
+        SELECT l.tenant, gen_random_uuid(), DATE '%s', l.id,
+               CASE s.state WHEN 'RUNNING' THEN 'PENDING' ELSE s.state END, CASE s.state WHEN 'COMPLETED' THEN 1 ELSE 0 END,
+               CASE WHEN s.state IN ('PENDING', 'RUNNING')
                     THEN now() + CASE WHEN random() < 0.5 THEN -1 ELSE 1 END * (60 + random() * 3600) * interval '1 s' END,
-               CASE WHEN s.state = 'RUNNING' THEN '00000000-0000-0000-0000-00000000000a'::uuid END, now(), now()
+               CASE WHEN s.state = 'RUNNING' THEN 'runs' END, now(), now()
         FROM carillon.lane l
         CROSS JOIN generate_series(1, 50) AS n
         CROSS JOIN LATERAL (
@@ -98,13 +101,6 @@ class StatsReaderTest {
         WHERE l.type <> 't5'
         """
             .formatted(partition.day()));
-    world.sql(
-        """
-        UPDATE carillon.task
-        SET claim = ('00000000-0000-0000-0000-%s' || '000' || (lane %% 3)::text)::uuid
-        WHERE state = 'RUNNING' AND partition = DATE '%s'
-        """
-            .formatted(partition.suffix(), partition.day()));
   }
 
   @AfterAll
@@ -118,7 +114,7 @@ class StatsReaderTest {
         """
         SELECT coalesce(string_agg(type || '=' || n, ', ' ORDER BY type), '')
         FROM (SELECT l.type, %s AS n
-              FROM carillon.task t JOIN carillon.lane l ON l.id = t.lane
+              FROM carillon.every_task t JOIN carillon.lane l ON l.id = t.lane
               WHERE t.tenant = %d AND %s
               GROUP BY l.type) c
         """
@@ -209,8 +205,9 @@ class StatsReaderTest {
       // A claim of tasks that no longer exist.
       busy.sql(
           """
-          INSERT INTO carillon.claim (id, node, partition, tenants, tasks)
-          SELECT '00000000-0000-0000-0000-000000000000', 'node', DATE '%s', array_agg(1), array_agg(gen_random_uuid())
+          INSERT INTO carillon.claim (id, node, leased_by, partition, tenants, tasks, fences)
+          SELECT '00000000-0000-0000-0000-000000000000', 'node', 'node', DATE '%s', array_agg(1),
+                 array_agg(gen_random_uuid()), array_agg(1)
           FROM generate_series(1, %d)
           """
               .formatted(Partition.of(busy.clock.instant()).day(), StatsReader.MAX_RUNNING + 5));

@@ -14,6 +14,7 @@ import carillon.store.catalog.Tenant;
 import carillon.store.catalog.Tenants;
 import carillon.store.catalog.Types;
 import carillon.store.db.StoreException;
+import carillon.store.tasks.Tasks.CreateResult;
 import carillon.testkit.TestSchedule;
 import carillon.testkit.TestTask;
 import carillon.testkit.TestTypeSettings;
@@ -252,7 +253,7 @@ class CreatingTest {
     assertThatThrownBy(
             () -> world.db.inTransaction(tx -> world.tasks.createAll(tx, World.TENANT, batch)))
         .isInstanceOf(StoreException.class)
-        .hasMessageContaining("Tasks.copy");
+        .hasMessageContaining("TaskInserts.copyTasks");
 
     assertThat(world.value("SELECT count(*) FROM carillon.task WHERE key = 'good'")).isEqualTo("0");
     assertThat(world.create(keyed("bad", "better", null))).isNotNull();

@@ -5,6 +5,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import carillon.model.TaskId;
 import carillon.model.target.Target;
 import carillon.model.task.Attempted;
+import carillon.model.task.ClaimedTask;
+import carillon.model.task.Failure;
+import carillon.model.task.FailureKind;
 import carillon.model.task.NewTask;
 import carillon.model.task.Outcome;
 import carillon.model.task.TaskState;
@@ -24,6 +27,8 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
 class ListingTest {
+
+  private static final Failure FAILED = Failure.of(FailureKind.WORKER, "failed");
 
   static World world;
   static final List<TaskId> ALL = new ArrayList<>();
@@ -169,13 +174,16 @@ class ListingTest {
       }
       running.sort(Comparator.comparing(TaskId::toString).reversed());
       busy.create(World.task("even", new Target.Pull(), busy.clock.instant().plusSeconds(3600)));
-      // A claim's row can also list tasks that have ended or are held by another claim by now.
+      // A claim's row can also list tasks whose attempt under it has ended, and which another claim
+      // holds by now.
       busy.sql(
           """
-          UPDATE carillon.claim
-          SET tenants = (SELECT array_agg(tenant) FROM carillon.task),
-              tasks = (SELECT array_agg(id) FROM carillon.task)
-          WHERE id = (SELECT claim FROM carillon.task WHERE id = '%s')
+          UPDATE carillon.claim c
+          SET tenants = n.tenants, tasks = n.tasks, fences = n.fences
+          FROM (SELECT array_agg(t.tenant) AS tenants, array_agg(t.id) AS tasks,
+                       array_agg(CASE WHEN t.id = '%1$s' THEN 1 ELSE 0 END) AS fences
+                FROM carillon.task t) n
+          WHERE c.id = (SELECT t.claim FROM carillon.every_task t WHERE t.id = '%1$s')
           """
               .formatted(running.getFirst()));
 
@@ -198,6 +206,35 @@ class ListingTest {
           .hasSize(2)
           .allMatch(task -> task.spec().payload() != null);
     }
+  }
+
+  @Test
+  void a_task_is_the_same_in_every_list_as_when_it_is_read_by_its_id() {
+    try (World some = World.create()) {
+      some.node("node");
+      TaskId retried = some.create(World.task("t", new Target.Discard()));
+      end(some, some.claimOne("node"), new Outcome.RetryAt(some.clock.instant(), FAILED));
+      TaskId running = some.claimOne("node").id();
+      assertThat(running).isEqualTo(retried);
+      TaskId completed = some.create(World.task("t", new Target.Discard()));
+      end(some, some.claimOne("node"), new Outcome.Completed(null, null));
+      Instant later = some.clock.instant().plusSeconds(3600);
+      TaskId waiting = some.create(World.task("t", new Target.Pull(), later));
+
+      assertThat(some.tasks.list(World.TENANT, TaskFilter.ALL, 10, null, true).items())
+          .containsExactlyInAnyOrder(some.find(running), some.find(completed), some.find(waiting));
+      assertThat(
+              some.tasks
+                  .list(World.TENANT, filter(null, TaskState.RUNNING, null), 10, null, true)
+                  .items())
+          .containsExactly(some.find(running));
+      assertThat(some.find(running).state()).isEqualTo(TaskState.RUNNING);
+      assertThat(some.find(running).attempt()).isEqualTo(2);
+    }
+  }
+
+  private static void end(World some, ClaimedTask task, Outcome outcome) {
+    some.store.outcomes().finishAttempts(List.of(new Attempted(task, outcome)), Set.of(), "node");
   }
 
   @Test

@@ -54,18 +54,18 @@ class PartitionScanTest {
     world.partitions.ensure(partition);
     world.sql(
         """
-        INSERT INTO carillon.task_%1$s (tenant, id, partition, lane, state, ready_at, due_at, created_at, error)
+        INSERT INTO carillon.task (tenant, id, partition, lane, state, ready_at, due_at, created_at, error)
         SELECT 1,
                (lpad(to_hex((extract(epoch FROM due_at) * 1000)::bigint), 12, '0') || '70008000'
                    || lpad(n::text, 12, '0'))::uuid,
-               DATE '%2$s', (SELECT min(id) FROM carillon.lane), '%3$s'::carillon.task_state,
-               CASE '%3$s' WHEN 'PENDING' THEN due_at END, due_at, due_at, CASE WHEN n %% 100 = 0 THEN 'a rare one' END
+               DATE '%1$s', (SELECT min(id) FROM carillon.lane), '%2$s'::carillon.task_state,
+               CASE '%2$s' WHEN 'PENDING' THEN due_at END, due_at, due_at, CASE WHEN n %% 100 = 0 THEN 'a rare one' END
         FROM (
-            SELECT n, '%2$s 01:00:00+00'::timestamptz + n * interval '1 s' AS due_at
-            FROM generate_series(1, %4$d) AS n
+            SELECT n, '%1$s 01:00:00+00'::timestamptz + n * interval '1 s' AS due_at
+            FROM generate_series(1, %3$d) AS n
         ) n
         """
-            .formatted(partition.suffix(), partition.day(), state, tasks));
+            .formatted(partition.day(), state, tasks));
   }
 
   @AfterAll

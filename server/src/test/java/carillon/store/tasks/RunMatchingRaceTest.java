@@ -107,8 +107,12 @@ class RunMatchingRaceTest {
 
   private List<ClaimedTask> claim(Tx tx, TaskId id) {
     Lane lane = world.catalog.laneFor(World.TENANT, "t", 5, 0, Route.PULL);
-    var quota = new WorkQueue.Quota(lane, 1, Instant.EPOCH, Duration.ofMinutes(1));
-    return world.store.queue().claimForWorker(tx, id.partition(), quota, "worker").tasks();
+    var quota = new WorkQueue.Quota(lane, 1, Instant.EPOCH);
+    return world
+        .store
+        .queue()
+        .claimForWorker(tx, id.partition(), quota, "worker", Duration.ofMinutes(1))
+        .tasks();
   }
 
   static Stream<Overlap> overlaps() {
@@ -201,13 +205,14 @@ class RunMatchingRaceTest {
     Set<TaskId> distinct = claimed.stream().map(ClaimedTask::id).collect(Collectors.toSet());
     assertThat(distinct).hasSameSizeAs(claimed);
     assertThat(
-            world.value("SELECT count(*) FROM carillon.task WHERE state = 'RUNNING' AND fence = 1"))
+            world.value(
+                "SELECT count(*) FROM carillon.every_task WHERE state = 'RUNNING' AND fence = 1"))
         .isEqualTo(String.valueOf(claimed.size()));
     assertThat(world.value("SELECT count(*) FROM carillon.task")).isEqualTo("" + tasks);
     assertThat(
             world.value(
-                "SELECT count(*) FROM carillon.task WHERE (state = 'PENDING') <> (ready_at IS NOT"
-                    + " NULL) OR fence > 1"))
+                "SELECT count(*) FROM carillon.every_task WHERE (state = 'PENDING') <> (ready_at IS"
+                    + " NOT NULL) OR fence > 1"))
         .isEqualTo("0");
   }
 

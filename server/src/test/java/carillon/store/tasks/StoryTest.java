@@ -12,6 +12,10 @@ import carillon.testkit.World;
 import java.time.Instant;
 import java.util.List;
 import java.util.Set;
+import java.util.TreeSet;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -127,6 +131,38 @@ class StoryTest {
       assertThat(fresh.tasks.story(World.TENANT, id).orElseThrow().attempts())
           .extracting(attempt -> attempt.result().request())
           .containsExactly("{\"n\":1}", null);
+    }
+  }
+
+  @Test
+  void a_story_that_is_read_while_attempts_end_does_not_contradict_itself() throws Exception {
+    try (World fresh = World.create();
+        ExecutorService threads = Executors.newSingleThreadExecutor()) {
+      fresh.node("node");
+      TaskId id = fresh.discard();
+      Failure failure = Failure.of(FailureKind.STATUS, "503");
+      Future<?> attempts =
+          threads.submit(
+              () -> {
+                for (int i = 0; i < 300; i++) {
+                  end(fresh, new Outcome.RetryAt(fresh.clock.instant(), failure), null);
+                }
+              });
+
+      Set<String> contradictions = new TreeSet<>();
+      while (!attempts.isDone()) {
+        TaskStory story = fresh.tasks.story(World.TENANT, id).orElseThrow();
+        int fence = story.task().fence();
+        if (fence > 0) {
+          TaskStory.Transition last = story.transitions().getLast();
+          if (last.to() != story.task().state() || last.fence() != fence) {
+            contradictions.add(story.task().state() + " " + fence + ", but " + last);
+          }
+        }
+      }
+
+      attempts.get();
+      assertThat(contradictions).isEmpty();
     }
   }
 

@@ -1,0 +1,142 @@
+package carillon.store.queue;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import carillon.model.Partition;
+import carillon.model.Signal;
+import carillon.store.db.Db;
+import carillon.store.db.StoreException;
+import carillon.store.db.Timeline;
+import carillon.store.db.Transitions;
+import carillon.testkit.Postgres;
+import carillon.testkit.World;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Duration;
+import java.time.Instant;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+class QueueSweepTest {
+
+  private World world;
+  private Db impatient;
+  private Agenda agenda;
+  private QueueSweep sweep;
+
+  @BeforeEach
+  void open() {
+    world = World.create();
+    world.partitions.ensure(Partition.of(world.clock.instant()));
+    impatient =
+        Db.open(
+            world.address,
+            new Db.Pool("impatient", 1, Duration.ofMillis(100)),
+            new Timeline(new Signal()),
+            new Transitions());
+    agenda = new Agenda(new Signal());
+    sweep = new QueueSweep(impatient, world.catalog, world.partitions, agenda);
+  }
+
+  @AfterEach
+  void close() {
+    impatient.close();
+    world.close();
+  }
+
+  @Test
+  void while_whole_sweeps_take_too_long_recent_tasks_are_found() throws SQLException {
+    enqueue("first");
+    sweepNow();
+    agenda.takeDue(Instant.MAX, _ -> true);
+
+    whileSweepsTakeTooLong(
+        () -> assertThatThrownBy(this::sweepNow).isInstanceOf(StoreException.class));
+    enqueue("recent");
+    enqueue("old");
+    makeOld("old");
+    sweepNow();
+
+    assertThat(isKnown("recent")).isTrue();
+    assertThat(isKnown("old")).isFalse();
+
+    for (int i = 0; i < 15; i++) {
+      sweepNow();
+    }
+
+    assertThat(isKnown("old")).as("found by the next whole sweep").isTrue();
+  }
+
+  @Test
+  void a_recent_sweep_keeps_what_is_known_of_older_tasks() throws SQLException {
+    enqueue("old");
+    makeOld("old");
+    sweepNow();
+
+    whileSweepsTakeTooLong(
+        () -> assertThatThrownBy(this::sweepNow).isInstanceOf(StoreException.class));
+    sweepNow();
+
+    assertThat(isKnown("old")).isTrue();
+  }
+
+  @Test
+  void a_first_sweep_that_takes_too_long_fails() throws SQLException {
+    enqueue("first");
+
+    whileSweepsTakeTooLong(
+        () ->
+            assertThatThrownBy(this::sweepNow)
+                .isInstanceOfSatisfying(
+                    StoreException.class, e -> assertThat(e.isTooMuch()).isTrue()));
+    sweepNow();
+
+    assertThat(isKnown("first")).isTrue();
+  }
+
+  private void enqueue(String type) {
+    world.sql("SELECT carillon.enqueue('" + type + "')");
+    world.catalog.refresh();
+  }
+
+  private void makeOld(String type) {
+    world.sql(
+        """
+        WITH old AS (
+            UPDATE carillon.task
+            SET ready_at = now() - interval '1 hour'
+            WHERE lane = (SELECT id FROM carillon.lane WHERE type = '%s')
+            RETURNING id, ready_at
+        )
+        UPDATE carillon.queue q
+        SET ready_at = old.ready_at
+        FROM old
+        WHERE q.id = old.id
+        """
+            .formatted(type));
+  }
+
+  private void sweepNow() {
+    sweep.sweep(world.clock.instant());
+  }
+
+  private boolean isKnown(String type) {
+    String lane = world.value("SELECT id FROM carillon.lane WHERE type = '" + type + "'");
+    return agenda.isDue(Integer.parseInt(lane), Instant.MAX);
+  }
+
+  /** A statement that waits for a lock is ended by the same timeout as one that reads for long. */
+  private void whileSweepsTakeTooLong(Runnable action) throws SQLException {
+    Partition today = Partition.of(world.clock.instant());
+    try (Connection connection = Postgres.connect(world.address);
+        Statement statement = connection.createStatement()) {
+      connection.setAutoCommit(false);
+      statement.execute("LOCK TABLE carillon.queue_" + today.suffix());
+      action.run();
+      connection.rollback();
+    }
+  }
+}
