@@ -1,0 +1,4 @@
+@NullMarked
+package carillon.bench.soak;
+
+import org.jspecify.annotations.NullMarked;
