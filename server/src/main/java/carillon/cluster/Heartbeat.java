@@ -26,7 +26,7 @@ public final class Heartbeat {
   private static final Logger log = LoggerFactory.getLogger(Heartbeat.class);
   private static final Duration INTERVAL = Duration.ofSeconds(1);
 
-  /** The clock is measured in the first few beats, and then in every tenth. */
+  /** The clock is measured in the first few beats, in every tenth, and until it is exact. */
   private static final int FIRST_BEATS = 3;
 
   private static final int BEATS_PER_MEASUREMENT = 10;
@@ -153,7 +153,7 @@ public final class Heartbeat {
     }
     isStuckLogged = reason.isPresent();
     see(isStuckLogged ? nodes.view(lease.node()) : renew());
-    if (beats < FIRST_BEATS || beats % BEATS_PER_MEASUREMENT == 0) {
+    if (beats < FIRST_BEATS || beats % BEATS_PER_MEASUREMENT == 0 || clock.isInexact()) {
       clock.measure(db);
     }
     beats++;

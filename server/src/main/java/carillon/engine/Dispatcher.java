@@ -136,7 +136,7 @@ final class Dispatcher {
       completer.add(
           new Attempted(
               task,
-              task.retry().decide(task, result, clock.instant(), ThreadLocalRandom.current()),
+              task.retry().decide(task, result, clock.latest(), ThreadLocalRandom.current()),
               delivery.request()));
     } catch (RuntimeException | Error e) { // a task that never ended would keep its seat
       log.error("outcome lost task={}", task.id(), e);

@@ -4,8 +4,8 @@ import carillon.model.task.Failure;
 import carillon.model.task.FailureKind;
 import carillon.model.task.LostHolder;
 import carillon.model.task.Outcome;
+import carillon.store.db.DbClock;
 import carillon.store.queue.HeldClaims;
-import java.time.InstantSource;
 import java.util.concurrent.ThreadLocalRandom;
 
 /**
@@ -13,7 +13,7 @@ import java.util.concurrent.ThreadLocalRandom;
  *
  * @param poisonCrashes after this many crashes a task is dead
  */
-public record ReapDecision(InstantSource clock, int poisonCrashes) {
+public record ReapDecision(DbClock clock, int poisonCrashes) {
 
   private static final Failure LOST =
       Failure.of(
@@ -62,7 +62,7 @@ public record ReapDecision(InstantSource clock, int poisonCrashes) {
             held.dueAt(),
             failure,
             null,
-            clock.instant(),
+            clock.latest(),
             ThreadLocalRandom.current());
   }
 }

@@ -15,8 +15,8 @@ final class Timing {
   private static final long ROUNDING = 1000;
 
   /**
-   * A node computes retry times with its estimate of the database's clock, which is accurate to
-   * half a round trip.
+   * A node computes retry times with the latest time that the database's clock may show. Its own
+   * clock may drift between two measurements.
    */
   private static final long CLOCK_ERROR = 10_000;
 

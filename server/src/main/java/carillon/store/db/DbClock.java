@@ -11,11 +11,14 @@ import java.time.InstantSource;
  */
 public final class DbClock implements InstantSource {
 
-  /** A response that took much longer than this is too inexact. */
+  /** After a round trip that took longer than this, the database is too slow for another one. */
   private static final Duration GOOD_TRIP = Duration.ofMillis(20);
 
-  /** A bad measurement is better than one that is older than this. */
-  private static final Duration TOO_OLD = Duration.ofMinutes(1);
+  /** Two clocks that are kept in sync over the network differ by 100 µs more each second. */
+  private static final long DRIFT = 10_000;
+
+  /** The error of a clock that was never measured. */
+  private static final Duration UNMEASURED = Duration.ofDays(1);
 
   /** The shortest of this many round trips is used, because any of them may be delayed. */
   private static final int TRIPS = 5;
@@ -29,25 +32,57 @@ public final class DbClock implements InstantSource {
   private final InstantSource local;
   private volatile Anchor anchor;
 
-  /** One moment on both clocks. */
-  private record Anchor(Instant at, long nanos) {
-    Instant now() {
-      return at.plusNanos(System.nanoTime() - nanos);
+  /**
+   * One moment on both clocks.
+   *
+   * @param error how far the database's clock may have been from {@code at}, either way
+   */
+  private record Anchor(Instant at, long nanos, Duration error) {
+
+    Instant timeAt(long moment) {
+      return at.plusNanos(moment - nanos);
     }
 
-    boolean isOld() {
-      return System.nanoTime() - nanos > TOO_OLD.toNanos();
+    Duration errorAt(long moment) {
+      return error.plusNanos((moment - nanos) / DRIFT);
+    }
+
+    /** Whether the database's clock was set, or another database has taken over. */
+    boolean contradicts(Anchor earlier) {
+      Duration apart = Duration.between(earlier.timeAt(nanos), at).abs();
+      return apart.compareTo(error.plus(earlier.errorAt(nanos))) > 0;
+    }
+
+    boolean isBetterThan(Anchor earlier) {
+      return error.compareTo(earlier.errorAt(nanos)) < 0;
     }
   }
 
   public DbClock(InstantSource local) {
     this.local = local;
-    this.anchor = new Anchor(local.instant(), System.nanoTime() - 2 * TOO_OLD.toNanos());
+    this.anchor = new Anchor(local.instant(), System.nanoTime(), UNMEASURED);
   }
 
   @Override
   public Instant instant() {
-    return anchor.now();
+    return anchor.timeAt(System.nanoTime());
+  }
+
+  /**
+   * The latest time that the database's clock may show. A time computed from it is not early: on a
+   * busy machine a round trip, and so the error, can take 100 ms.
+   */
+  public Instant latest() {
+    Anchor last = anchor;
+    long now = System.nanoTime();
+    return last.timeAt(now).plus(last.errorAt(now));
+  }
+
+  /**
+   * Whether a retry may wait noticeably longer than its delay, so that another measurement pays.
+   */
+  public boolean isInexact() {
+    return anchor.errorAt(System.nanoTime()).compareTo(GOOD_TRIP.dividedBy(2)) > 0;
   }
 
   /** The database's time, read from it and not estimated. */
@@ -71,8 +106,9 @@ public final class DbClock implements InstantSource {
             Trip another = Trip.measure(tx);
             best = another.nanos() < best.nanos() ? another : best;
           }
-          if (best.isGood() || anchor.isOld()) {
-            anchor = new Anchor(best.now(), best.asked() + best.nanos() / 2);
+          Anchor measured = best.anchor();
+          if (measured.isBetterThan(anchor) || measured.contradicts(anchor)) {
+            anchor = measured;
           }
           return best;
         });
@@ -85,6 +121,10 @@ public final class DbClock implements InstantSource {
       long asked = System.nanoTime();
       Instant now = DbClock.now(tx);
       return new Trip(asked, now, System.nanoTime() - asked);
+    }
+
+    Anchor anchor() {
+      return new Anchor(now, asked + nanos / 2, Duration.ofNanos(nanos / 2));
     }
 
     boolean isGood() {

@@ -291,7 +291,7 @@ public final class PullQueue {
             task.dueAt(),
             failure,
             report.retryAfter(),
-            clock.instant(),
+            clock.latest(),
             ThreadLocalRandom.current());
   }
 
