@@ -147,8 +147,8 @@ public final class Agenda implements DueListener {
     add(partition, heads, true);
   }
 
-  /** Adds the heads that a sweep has read that did not read older tasks. */
-  void sweptRecent(Partition partition, List<Entry> heads) {
+  /** Adds the heads that a sweep has read in a part of the partition. */
+  void sweptPart(Partition partition, List<Entry> heads) {
     add(partition, heads, false);
   }
 

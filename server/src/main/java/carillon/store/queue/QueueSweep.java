@@ -9,6 +9,7 @@ import carillon.store.db.Column;
 import carillon.store.db.Db;
 import carillon.store.db.Sql;
 import carillon.store.db.StoreException;
+import carillon.store.db.Tx;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.HashSet;
@@ -17,6 +18,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -38,8 +40,8 @@ public final class QueueSweep {
    */
   private static final Duration LATE_COMMIT = Duration.ofMinutes(5);
 
-  /** After a partition took too long to sweep, this many sweeps of it read recent tasks only. */
-  private static final int RECENT_SWEEPS = 15;
+  /** Pages of the queue that one statement reads: about 50,000 rows, in tens of milliseconds. */
+  private static final int PAGES_AT_ONCE = 500;
 
   /** Every sweep reads a partition from this long before its day. */
   private static final Duration BEFORE_ITS_DAY = Duration.ofMinutes(1);
@@ -61,9 +63,9 @@ public final class QueueSweep {
 
   /**
    * @param from tasks that became ready before had been committed when the last sweep began
-   * @param recentLeft how many sweeps read later tasks only
+   * @param page the next page of the queue to read; null if the whole partition was swept
    */
-  private record Reach(Instant from, int recentLeft) {}
+  private record Reach(Instant from, @Nullable Long page) {}
 
   public QueueSweep(Db db, Catalog catalog, Partitions partitions, Agenda agenda) {
     this.db = db;
@@ -152,25 +154,35 @@ public final class QueueSweep {
 
   /**
    * While a transaction holds an old snapshot, a sweep steps over the index entries of all tasks
-   * claimed since. Once that takes too long, sweeps read the tasks that became ready recently.
+   * claimed since. Once that takes too long, sweeps read the tasks that became ready recently, and
+   * the others page by page: some pages in each sweep, and all of them in the first.
    */
   private void sweepPartition(Partition partition, Instant now) {
-    Reach next = new Reach(now.minus(LATE_COMMIT), 0);
+    Instant from = now.minus(LATE_COMMIT);
     Reach last = reached.get(partition);
-    if (last != null && last.recentLeft() > 0) {
+    Long page = last == null ? null : last.page();
+    if (last != null && page != null) {
       sweepRecent(partition, last.from());
-      reached.put(partition, new Reach(next.from(), last.recentLeft() - 1));
+      reached.put(partition, new Reach(from, sweepPages(partition, page)));
       return;
     }
     try {
       agenda.swept(partition, heads(partition, SWEEP));
-      reached.put(partition, next);
+      reached.put(partition, new Reach(from, null));
+      return;
     } catch (StoreException e) {
-      if (!e.isTooMuch() || last == null) {
+      if (!e.isTooMuch()) {
         throw e;
       }
-      log.warn("sweep took too long: reads recent tasks only partition={}", partition.suffix());
-      reached.put(partition, new Reach(last.from(), RECENT_SWEEPS));
+      log.warn("sweep took too long: reads page by page partition={}", partition.suffix());
+    }
+    if (last == null) {
+      for (Long next = 0L; next != null; next = sweepPages(partition, next)) {
+        reached.put(partition, new Reach(from, next));
+      }
+      reached.put(partition, new Reach(from, null));
+    } else {
+      reached.put(partition, new Reach(from, 0L));
       sweepRecent(partition, last.from());
     }
   }
@@ -192,22 +204,49 @@ public final class QueueSweep {
 
   private void sweepRecent(Partition partition, Instant from) {
     List<Lane> lanes = List.copyOf(catalog.lanes());
-    agenda.sweptRecent(
-        partition, heads(partition, SWEEP_RECENT, Column.ints(lanes, Lane::id), from));
+    agenda.sweptPart(partition, heads(partition, SWEEP_RECENT, Column.ints(lanes, Lane::id), from));
+  }
+
+  // Reads the table and not its index: the number of pages limits how long that takes.
+  private static final String SWEEP_PAGES =
+      """
+      /* QueueSweep.sweepPages */
+      SELECT lane, min(ready_at) AS ready_at
+      FROM carillon.queue_{partition}
+      WHERE ctid >= ?::tid
+        AND ctid < ?::tid
+      GROUP BY lane
+      """;
+
+  private static final String PAGES =
+      """
+      /* QueueSweep.pages */
+      SELECT pg_relation_size('carillon.queue_{partition}') / current_setting('block_size')::int AS pages
+      """;
+
+  /** Returns the page after those that were read; null after the last. */
+  private @Nullable Long sweepPages(Partition partition, long page) {
+    long end = page + PAGES_AT_ONCE;
+    agenda.sweptPart(
+        partition, heads(partition, SWEEP_PAGES, "(" + page + ",0)", "(" + end + ",0)"));
+    List<Long> pages =
+        read(tx -> tx.query(Sql.forPartition(PAGES, partition), row -> row.getLong("pages")));
+    return pages.isEmpty() || end >= pages.getFirst() ? null : end;
   }
 
   private List<Agenda.Entry> heads(Partition partition, String statement, Object... arguments) {
-    return Partitions.unlessDropped(
-        () ->
-            db.autoCommit(
-                tx ->
-                    tx.query(
-                        Sql.forPartition(statement, partition),
-                        row ->
-                            new Agenda.Entry(
-                                partition,
-                                row.getInt("lane"),
-                                Sql.requiredInstant(row, "ready_at")),
-                        arguments)));
+    return read(
+        tx ->
+            tx.query(
+                Sql.forPartition(statement, partition),
+                row ->
+                    new Agenda.Entry(
+                        partition, row.getInt("lane"), Sql.requiredInstant(row, "ready_at")),
+                arguments));
+  }
+
+  /** Reads a partition; the result is empty if it was dropped. */
+  private <T> List<T> read(Function<Tx, List<T>> query) {
+    return Partitions.unlessDropped(() -> db.autoCommit(query));
   }
 }
