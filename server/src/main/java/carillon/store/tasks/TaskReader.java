@@ -227,20 +227,35 @@ public final class TaskReader {
       """;
 
   Optional<TaskStory> story(TenantId tenant, TaskId id) {
-    return unlessDropped(
-        () -> db.inSnapshot(tx -> read(tx, tenant, id).map(task -> story(tx, tenant, task))));
+    return unlessDropped(() -> db.inSnapshot(tx -> story(tx, tenant, id)));
   }
 
-  private TaskStory story(Tx tx, TenantId tenant, TaskView task) {
-    var attempts = attempts(tx, tenant, task, STORY_LENGTH, null);
-    var transitions = transitions(tx, tenant, task, STORY_LENGTH, null);
-    return new TaskStory(
-        task,
-        attempts.items().reversed(),
-        attempts.next(),
-        transitions.items().reversed(),
-        transitions.next(),
-        isHeld(tx, task));
+  private Optional<TaskStory> story(Tx tx, TenantId tenant, TaskId id) {
+    Partition partition = id.partition();
+    if (!Sql.isThere(tx, FIND, partition)) {
+      return Optional.empty();
+    }
+    List<TaskView> found = new ArrayList<>(1);
+    List<TaskStory.Attempt> ended = new ArrayList<>();
+    List<TaskStory.Transition> transitions = new ArrayList<>();
+    tx.queryTogether(
+        Tx.Query.of(Sql.forPartition(FIND, partition), row -> found.add(view(row)), tenant, id),
+        readAttempts(tenant, id, Integer.MAX_VALUE, STORY_LENGTH, ended),
+        readTransitions(tenant, id, TaskStory.Moment.END, STORY_LENGTH, transitions));
+    if (found.isEmpty()) {
+      return Optional.empty();
+    }
+    TaskView task = found.getFirst();
+    var latestAttempts = pageOfAttempts(withLast(task, Integer.MAX_VALUE, ended), STORY_LENGTH);
+    var latestTransitions = pageOfTransitions(transitions, STORY_LENGTH);
+    return Optional.of(
+        new TaskStory(
+            task,
+            latestAttempts.items().reversed(),
+            latestAttempts.next(),
+            latestTransitions.items().reversed(),
+            latestTransitions.next(),
+            isHeld(tx, task)));
   }
 
   // A node marks a suspect before it starts it.
@@ -272,18 +287,24 @@ public final class TaskReader {
   private static Page<TaskStory.Attempt, Integer> attempts(
       Tx tx, TenantId tenant, TaskView task, int limit, @Nullable Integer before) {
     int end = before == null ? Integer.MAX_VALUE : before;
-    TaskId id = task.id();
-    List<TaskStory.Attempt> found =
-        withLast(
-            task,
-            end,
-            tx.query(
-                Sql.forPartition(ATTEMPTS, id.partition()),
-                TaskReader::attempt,
-                tenant,
-                id,
-                end,
-                limit + 1));
+    List<TaskStory.Attempt> ended = new ArrayList<>();
+    tx.queryTogether(readAttempts(tenant, task.id(), end, limit, ended));
+    return pageOfAttempts(withLast(task, end, ended), limit);
+  }
+
+  private static Tx.Query readAttempts(
+      TenantId tenant, TaskId id, int end, int limit, List<TaskStory.Attempt> found) {
+    return Tx.Query.of(
+        Sql.forPartition(ATTEMPTS, id.partition()),
+        row -> found.add(attempt(row)),
+        tenant,
+        id,
+        end,
+        limit + 1);
+  }
+
+  private static Page<TaskStory.Attempt, Integer> pageOfAttempts(
+      List<TaskStory.Attempt> found, int limit) {
     return found.size() <= limit
         ? new Page<>(found, null)
         : new Page<>(found.subList(0, limit), found.get(limit - 1).fence());
@@ -320,16 +341,29 @@ public final class TaskReader {
   private static Page<TaskStory.Transition, TaskStory.Moment> transitions(
       Tx tx, TenantId tenant, TaskView task, int limit, TaskStory.@Nullable Moment before) {
     TaskStory.Moment end = before == null ? TaskStory.Moment.END : before;
-    TaskId id = task.id();
-    List<TaskStory.Transition> found =
-        tx.query(
-            Sql.forPartition(TRANSITIONS, id.partition()),
-            TaskReader::transition,
-            tenant,
-            id,
-            end.fence(),
-            end.at(),
-            limit + 1);
+    List<TaskStory.Transition> found = new ArrayList<>();
+    tx.queryTogether(readTransitions(tenant, task.id(), end, limit, found));
+    return pageOfTransitions(found, limit);
+  }
+
+  private static Tx.Query readTransitions(
+      TenantId tenant,
+      TaskId id,
+      TaskStory.Moment end,
+      int limit,
+      List<TaskStory.Transition> found) {
+    return Tx.Query.of(
+        Sql.forPartition(TRANSITIONS, id.partition()),
+        row -> found.add(transition(row)),
+        tenant,
+        id,
+        end.fence(),
+        end.at(),
+        limit + 1);
+  }
+
+  private static Page<TaskStory.Transition, TaskStory.Moment> pageOfTransitions(
+      List<TaskStory.Transition> found, int limit) {
     return found.size() <= limit
         ? new Page<>(found, null)
         : new Page<>(found.subList(0, limit), found.get(limit - 1).moment());
