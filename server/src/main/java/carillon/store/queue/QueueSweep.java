@@ -15,6 +15,7 @@ import java.time.Instant;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalLong;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -43,6 +44,9 @@ public final class QueueSweep {
   /** Pages of the queue that one statement reads: about 50,000 rows, in tens of milliseconds. */
   private static final int PAGES_AT_ONCE = 500;
 
+  /** How long a sweep reads pages, unless it is the first of a partition and reads all. */
+  private static final Duration TIME_FOR_PAGES = Duration.ofSeconds(1);
+
   /** Every sweep reads a partition from this long before its day. */
   private static final Duration BEFORE_ITS_DAY = Duration.ofMinutes(1);
 
@@ -50,6 +54,7 @@ public final class QueueSweep {
   private final Catalog catalog;
   private final Partitions partitions;
   private final Agenda agenda;
+  private final Duration timeForPages;
   private final AtomicInteger sweeps = new AtomicInteger();
   private volatile int sweepsPerFullSweep = SWEEPS_PER_FULL_SWEEP;
   private @Nullable Long sweptAt; // guarded by this
@@ -62,16 +67,31 @@ public final class QueueSweep {
   private final Map<Partition, Reach> reached = new ConcurrentHashMap<>();
 
   /**
-   * @param from tasks that became ready before had been committed when the last sweep began
-   * @param page the next page of the queue to read; null if the whole partition was swept
+   * How far a partition was swept.
+   *
+   * @param from tasks that became ready before were found by earlier sweeps
+   * @param pages null if the last sweep read the whole partition
    */
-  private record Reach(Instant from, @Nullable Long page) {}
+  private record Reach(Instant from, @Nullable Pages pages) {}
+
+  /**
+   * How far the pages of a partition were read.
+   *
+   * @param from tasks that became ready before had been committed when the first page was read
+   * @param next the next page to read
+   */
+  private record Pages(Instant from, long next) {}
 
   public QueueSweep(Db db, Catalog catalog, Partitions partitions, Agenda agenda) {
+    this(db, catalog, partitions, agenda, TIME_FOR_PAGES);
+  }
+
+  QueueSweep(Db db, Catalog catalog, Partitions partitions, Agenda agenda, Duration timeForPages) {
     this.db = db;
     this.catalog = catalog;
     this.partitions = partitions;
     this.agenda = agenda;
+    this.timeForPages = timeForPages;
   }
 
   /** Makes every other sweep a full one, because other nodes send this one no hints. */
@@ -129,7 +149,7 @@ public final class QueueSweep {
   }
 
   // Jumps from lane to lane in the index.
-  private static final String SWEEP =
+  static final String SWEEP =
       """
       /* QueueSweep.sweepPartition */
       WITH RECURSIVE head AS (
@@ -153,38 +173,71 @@ public final class QueueSweep {
       """;
 
   /**
-   * While a transaction holds an old snapshot, a sweep steps over the index entries of all tasks
-   * claimed since. Once that takes too long, sweeps read the tasks that became ready recently, and
-   * the others page by page: some pages in each sweep, and all of them in the first.
+   * While a transaction holds an old snapshot, a whole sweep steps over the index entries of all
+   * tasks claimed since. Once that takes too long, sweeps read the tasks that became ready
+   * recently, and the others page by page from the table: some pages in each sweep, and all of them
+   * in the first. After the last page, the whole is tried again.
    */
   private void sweepPartition(Partition partition, Instant now) {
     Instant from = now.minus(LATE_COMMIT);
     Reach last = reached.get(partition);
-    Long page = last == null ? null : last.page();
-    if (last != null && page != null) {
-      sweepRecent(partition, last.from());
-      reached.put(partition, new Reach(from, sweepPages(partition, page)));
-      return;
-    }
-    try {
-      agenda.swept(partition, heads(partition, SWEEP));
+    if (last != null && last.pages() != null) {
+      continueInParts(partition, last, last.pages(), from);
+    } else if (succeeds(() -> sweepWhole(partition))) {
       reached.put(partition, new Reach(from, null));
-      return;
+    } else {
+      log.warn("sweep took too long: reads page by page partition={}", partition.suffix());
+      startInParts(partition, last, from);
+    }
+  }
+
+  private void startInParts(Partition partition, @Nullable Reach last, Instant from) {
+    Pages pages = new Pages(from, 0);
+    if (last == null) { // the process has just started, or the partition: all is unknown
+      readPages(partition, new Reach(from, pages), pages, Duration.ofDays(1));
+    } else {
+      continueInParts(partition, last, pages, from);
+    }
+  }
+
+  private void continueInParts(Partition partition, Reach last, Pages pages, Instant from) {
+    boolean isRead = succeeds(() -> sweepRecent(partition, last.from()));
+    readPages(partition, new Reach(isRead ? from : last.from(), pages), pages, timeForPages);
+  }
+
+  /** Reads pages for this long, and saves after each part how far it came. */
+  private void readPages(Partition partition, Reach reach, Pages pages, Duration atMost) {
+    long end = System.nanoTime() + atMost.toNanos();
+    OptionalLong next = OptionalLong.of(pages.next());
+    do {
+      reached.put(partition, new Reach(reach.from(), new Pages(pages.from(), next.getAsLong())));
+      next = sweepPages(partition, next.getAsLong());
+    } while (next.isPresent() && System.nanoTime() - end < 0);
+    Instant from = next.isPresent() ? reach.from() : later(reach.from(), pages.from());
+    reached.put(
+        partition,
+        new Reach(from, next.isPresent() ? new Pages(pages.from(), next.getAsLong()) : null));
+  }
+
+  private static Instant later(Instant a, Instant b) {
+    return a.isAfter(b) ? a : b;
+  }
+
+  /** Whether the sweep ended before the timeout. */
+  private static boolean succeeds(Runnable sweep) {
+    try {
+      sweep.run();
+      return true;
     } catch (StoreException e) {
       if (!e.isTooMuch()) {
         throw e;
       }
-      log.warn("sweep took too long: reads page by page partition={}", partition.suffix());
+      return false;
     }
-    if (last == null) {
-      for (Long next = 0L; next != null; next = sweepPages(partition, next)) {
-        reached.put(partition, new Reach(from, next));
-      }
-      reached.put(partition, new Reach(from, null));
-    } else {
-      reached.put(partition, new Reach(from, 0L));
-      sweepRecent(partition, last.from());
-    }
+  }
+
+  private void sweepWhole(Partition partition) {
+    agenda.swept(partition, heads(partition, SWEEP));
   }
 
   private static final String SWEEP_RECENT =
@@ -224,14 +277,14 @@ public final class QueueSweep {
       SELECT pg_relation_size('carillon.queue_{partition}') / current_setting('block_size')::int AS pages
       """;
 
-  /** Returns the page after those that were read; null after the last. */
-  private @Nullable Long sweepPages(Partition partition, long page) {
+  /** Returns the page after those that were read; empty after the last. */
+  private OptionalLong sweepPages(Partition partition, long page) {
     long end = page + PAGES_AT_ONCE;
     agenda.sweptPart(
         partition, heads(partition, SWEEP_PAGES, "(" + page + ",0)", "(" + end + ",0)"));
     List<Long> pages =
         read(tx -> tx.query(Sql.forPartition(PAGES, partition), row -> row.getLong("pages")));
-    return pages.isEmpty() || end >= pages.getFirst() ? null : end;
+    return pages.isEmpty() || end >= pages.getFirst() ? OptionalLong.empty() : OptionalLong.of(end);
   }
 
   private List<Agenda.Entry> heads(Partition partition, String statement, Object... arguments) {

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import carillon.model.Partition;
 import carillon.model.Signal;
 import carillon.store.db.Db;
+import carillon.store.db.Sql;
 import carillon.store.db.StoreException;
 import carillon.store.db.Timeline;
 import carillon.store.db.Transitions;
@@ -22,6 +23,9 @@ import org.junit.jupiter.api.Test;
 
 class QueueSweepTest {
 
+  /** More than fit into the pages that one statement reads. */
+  private static final int ROWS_READ_AT_ONCE = 50_000;
+
   private World world;
   private Db impatient;
   private Agenda agenda;
@@ -33,7 +37,12 @@ class QueueSweepTest {
     world.partitions.ensure(Partition.of(world.clock.instant()));
     impatient = openWith(Duration.ofMillis(100));
     agenda = new Agenda(new Signal());
-    sweep = new QueueSweep(impatient, world.catalog, world.partitions, agenda);
+    sweep = sweepOn(impatient);
+  }
+
+  /** Reads the pages of one statement in each sweep but the first. */
+  private QueueSweep sweepOn(Db db) {
+    return new QueueSweep(db, world.catalog, world.partitions, agenda, Duration.ZERO);
   }
 
   private Db openWith(Duration timeout) {
@@ -51,8 +60,10 @@ class QueueSweepTest {
   }
 
   @Test
-  void while_whole_sweeps_take_too_long_recent_tasks_are_found() throws SQLException {
+  void while_whole_sweeps_take_too_long_recent_tasks_are_found_at_once_and_others_page_by_page()
+      throws SQLException {
     enqueue("first");
+    claimOlderTasks(2 * ROWS_READ_AT_ONCE);
     sweepNow();
     agenda.takeDue(Instant.MAX, _ -> true);
 
@@ -64,7 +75,12 @@ class QueueSweepTest {
     sweepNow();
 
     assertThat(isKnown("recent")).isTrue();
-    assertThat(isKnown("old")).as("found page by page").isTrue();
+    assertThat(isKnown("old")).as("on a page that was not read yet").isFalse();
+
+    sweepNow();
+    sweepNow();
+
+    assertThat(isKnown("old")).isTrue();
   }
 
   @Test
@@ -95,26 +111,41 @@ class QueueSweepTest {
   }
 
   @Test
-  void a_node_that_starts_under_an_old_snapshot_finds_its_tasks() throws SQLException {
+  void under_an_old_snapshot_all_tasks_are_found_from_the_start_on() throws SQLException {
     enqueue("waiting");
     try (Connection snapshot = Postgres.connect(world.address);
         Statement statement = snapshot.createStatement()) {
       snapshot.setAutoCommit(false);
       statement.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ");
       statement.execute("SELECT FROM carillon.queue");
-      claimOlderTasks(200_000);
+      claimOlderTasks(4 * ROWS_READ_AT_ONCE);
+      world.sweep(); // the first one also marks the rows as dead
       long began = System.nanoTime();
       world.sweep();
       Duration whole = Duration.ofNanos(System.nanoTime() - began);
       try (Db hasty = openWith(whole.dividedBy(3))) {
-        sweep = new QueueSweep(hasty, world.catalog, world.partitions, agenda);
+        sweep = sweepOn(hasty);
+        assertThatThrownBy(() -> sweepWhole(hasty)).isInstanceOf(StoreException.class);
 
         sweepUntilFinished();
 
-        assertThat(isKnown("waiting")).isTrue();
+        assertThat(isKnown("waiting")).as("by the first sweep").isTrue();
+
+        agenda.takeDue(Instant.MAX, _ -> true);
+        enqueue("new");
+        for (int i = 0; i < 6; i++) {
+          sweepUntilFinished(); // a search of recent tasks takes as long as of all
+        }
+
+        assertThat(isKnown("new")).as("by later sweeps").isTrue();
       }
       snapshot.rollback();
     }
+  }
+
+  private void sweepWhole(Db db) {
+    String statement = Sql.forPartition(QueueSweep.SWEEP, Partition.of(world.clock.instant()));
+    db.autoCommit(tx -> tx.query(statement, row -> row.getInt("lane")));
   }
 
   /** On a busy machine a statement may exceed the timeout because it was not run. */
