@@ -9,6 +9,8 @@ import carillon.model.task.Attempted;
 import carillon.model.task.ClaimedTask;
 import carillon.model.task.Outcome;
 import carillon.model.task.TaskState;
+import carillon.store.db.Db;
+import carillon.store.db.Pooler;
 import carillon.testkit.FakeDeliverer;
 import carillon.testkit.World;
 import java.time.Duration;
@@ -80,9 +82,25 @@ class LostClaimsTest {
     assertThat(world.state(id)).isNotEqualTo(TaskState.RUNNING);
   }
 
-  /** An asynchronous standby may have the claim of two tasks and not the end of the first. */
   @Test
   void a_task_whose_end_was_lost_by_a_failover_is_reclaimed() {
+    loseAnEnd(world, true);
+  }
+
+  /** Connections through a pooler survive the failover, which is noticed up to a second later. */
+  @Test
+  void a_task_whose_end_was_lost_by_an_unnoticed_failover_is_reclaimed() {
+    Db.Address address = world.address;
+    try (World pooled =
+        World.on(
+            new Db.Address(
+                address.url(), address.user(), address.password(), Pooler.TRANSACTION))) {
+      loseAnEnd(pooled, false);
+    }
+  }
+
+  /** An asynchronous standby may have the claim of two tasks and not the end of the first. */
+  private static void loseAnEnd(World world, boolean isNoticed) {
     TaskId first = world.create(World.task("t", HTTP));
     TaskId second = world.create(World.task("t", HTTP));
     var deliverer = new FakeDeliverer();
@@ -92,6 +110,7 @@ class LostClaimsTest {
       Claimer claimer =
           node.claimer(new Seats(2), Claimer.Lanes.ALL, (tasks, _) -> started.addAll(tasks));
       world.sweep();
+      world.awaitDue(second);
       claimer.claimOnce();
       assertThat(started).extracting(ClaimedTask::id).containsExactly(first, second);
       node.completer.add(new Attempted(started.getFirst(), COMPLETED));
@@ -103,7 +122,9 @@ class LostClaimsTest {
               + " started_at = NULL, finished_at = NULL, leased_by = NULL, version = 1 WHERE id = '"
               + first
               + "'");
-      world.signals.databaseReplaced().raise();
+      if (isNoticed) {
+        world.signals.databaseReplaced().raise();
+      }
       assertThat(world.state(first)).isEqualTo(TaskState.RUNNING);
       node.completer.add(new Attempted(started.getLast(), COMPLETED));
       node.completer.flushOnce();

@@ -34,6 +34,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
 import java.util.regex.Pattern;
+import org.awaitility.Awaitility;
 import org.jspecify.annotations.Nullable;
 
 /** The store of one process on its own database, with shortcuts for tests. */
@@ -218,6 +219,13 @@ public final class World implements AutoCloseable {
       }
     }
     throw new AssertionError("nothing to claim");
+  }
+
+  /** Waits until a task is due by the database's clock: this process only estimates it. */
+  public void awaitDue(TaskId id) {
+    String isDue =
+        "SELECT ready_at <= clock_timestamp() FROM carillon.task WHERE id = '" + id + "'";
+    Awaitility.await().until(() -> value(isDue).equals("t"));
   }
 
   /** Adds the earliest due time of every lane to the agenda. */

@@ -35,6 +35,7 @@ public final class Db implements AutoCloseable {
   private final @Nullable String settings;
 
   private final @Nullable Supplier<Optional<Term>> leading; // null: anybody may use it
+  private final Timeline timeline;
   private final Transitions transitions;
   private final LongAdder staleTerms = new LongAdder();
 
@@ -43,11 +44,13 @@ public final class Db implements AutoCloseable {
       ConnectionSource source,
       @Nullable String settings,
       @Nullable Supplier<Optional<Term>> leading,
+      Timeline timeline,
       Transitions transitions) {
     this.pool = pool;
     this.source = source;
     this.settings = settings;
     this.leading = leading;
+    this.timeline = timeline;
     this.transitions = transitions;
   }
 
@@ -138,6 +141,7 @@ public final class Db implements AutoCloseable {
         source,
         isPooled ? settings.asStatement() : null,
         null,
+        timeline,
         transitions);
   }
 
@@ -147,7 +151,16 @@ public final class Db implements AutoCloseable {
    * transactions that have proved it, so none commits in a later term.
    */
   public Db onlyInTerm(Supplier<Optional<Term>> leading) {
-    return new Db(pool, source, settings, leading, transitions);
+    return new Db(pool, source, settings, leading, timeline, transitions);
+  }
+
+  /**
+   * Whether no connection to a promoted standby is used before the {@link Timeline} has reported
+   * it. Behind a pooler it reports it up to a second later, and on a server that does not show its
+   * timeline never.
+   */
+  public boolean reportsFailoverFirst() {
+    return settings == null && timeline.number() != Timeline.UNKNOWN;
   }
 
   /** The listeners of commits. */

@@ -17,7 +17,7 @@ public final class Timeline {
   private static final Logger log = LoggerFactory.getLogger(Timeline.class);
 
   /** A standby, or a server that does not show its timeline. */
-  private static final int UNKNOWN = 0;
+  static final int UNKNOWN = 0;
 
   private final Signal databaseReplaced;
   private volatile int number = UNKNOWN;

@@ -27,6 +27,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
+import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.UUID;
 import java.util.function.Supplier;
@@ -211,8 +212,32 @@ public final class Outcomes {
 
   public Written finishAttempts(Tx tx, List<Attempted> attempted, Set<UUID> over, String node) {
     Written written = finishAll(tx, attempted.stream().map(ClaimEnding::of).toList(), node, false);
-    tx.update(RETIRE, Column.uuids(over, id -> id));
+    if (db.reportsFailoverFirst()) {
+      tx.update(RETIRE, Column.uuids(over, id -> id));
+    } else {
+      retireIfEnded(tx, attempted, written, over);
+    }
     return written;
+  }
+
+  /**
+   * Deletes those of the claims whose tasks have ended in this database, too: it may be a promoted
+   * standby that has lost an end which this node saved before.
+   */
+  private static void retireIfEnded(
+      Tx tx, List<Attempted> attempted, Written written, Set<UUID> over) {
+    SortedMap<Partition, SortedMap<UUID, Integer>> ended = new TreeMap<>();
+    for (Attempted each : attempted) {
+      if (over.contains(each.lease().claim())) {
+        ended
+            .computeIfAbsent(each.id().partition(), _ -> new TreeMap<>())
+            .merge(
+                each.lease().claim(),
+                written.states().containsKey(each.id()) ? 1 : 0,
+                Integer::sum);
+      }
+    }
+    ended.forEach((partition, claims) -> HeldClaims.retireOver(tx, partition, claims));
   }
 
   /** Saves outcomes that the holders report. */
