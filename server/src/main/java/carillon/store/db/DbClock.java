@@ -32,6 +32,9 @@ public final class DbClock implements InstantSource {
   private final InstantSource local;
   private volatile Anchor anchor;
 
+  /** The last measurement was too slow to say anything, and the clock may have been set. */
+  private volatile boolean isDoubtful;
+
   /**
    * One moment on both clocks.
    *
@@ -79,10 +82,11 @@ public final class DbClock implements InstantSource {
   }
 
   /**
-   * Whether a retry may wait noticeably longer than its delay, so that another measurement pays.
+   * Whether it should be measured again soon: a retry may wait noticeably longer than its delay, or
+   * start early.
    */
   public boolean isInexact() {
-    return anchor.errorAt(System.nanoTime()).compareTo(GOOD_TRIP.dividedBy(2)) > 0;
+    return isDoubtful || anchor.errorAt(System.nanoTime()).compareTo(GOOD_TRIP.dividedBy(2)) > 0;
   }
 
   /** The database's time, read from it and not estimated. */
@@ -107,9 +111,11 @@ public final class DbClock implements InstantSource {
             best = another.nanos() < best.nanos() ? another : best;
           }
           Anchor measured = best.anchor();
-          if (measured.isBetterThan(anchor) || measured.contradicts(anchor)) {
+          boolean isUsed = measured.isBetterThan(anchor) || measured.contradicts(anchor);
+          if (isUsed) {
             anchor = measured;
           }
+          isDoubtful = !isUsed && !best.isGood();
           return best;
         });
   }

@@ -1,6 +1,7 @@
 package carillon.store.db;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import carillon.testkit.World;
 import java.time.Duration;
@@ -49,6 +50,16 @@ class DbClockTest {
     world.close();
   }
 
+  /** On a busy machine a single measurement may be slow. */
+  private void measureExactly() {
+    await()
+        .until(
+            () -> {
+              clock.measure(world.db);
+              return !clock.isInexact();
+            });
+  }
+
   private void measure(Duration responseLate, Duration ahead) {
     world.sql(
         "UPDATE odd.clock SET response_late = '%s', ahead = '%s'".formatted(responseLate, ahead));
@@ -74,24 +85,28 @@ class DbClockTest {
   @Test
   void an_exact_measurement_replaces_a_slow_one() {
     measure(Duration.ofMillis(100), Duration.ZERO);
-    clock.measure(world.db);
+
+    measureExactly();
 
     Instant database = databaseTime();
     assertThat(clock.latest()).isAfterOrEqualTo(database);
-    assertThat(clock.isInexact()).isFalse();
+    assertThat(clock.latest()).isBefore(databaseTime().plusMillis(20));
   }
 
   @Test
-  void a_slow_measurement_does_not_replace_an_exact_one() {
-    clock.measure(world.db);
+  void a_slow_measurement_does_not_replace_an_exact_one_and_is_repeated_soon() {
+    measureExactly();
     measure(Duration.ofMillis(100), Duration.ZERO);
 
-    assertThat(clock.isInexact()).isFalse();
+    assertThat(clock.latest()).isBefore(databaseTime().plusMillis(20));
+    assertThat(clock.isInexact()).isTrue();
+
+    measureExactly();
   }
 
   @Test
   void a_slow_measurement_of_another_time_replaces_an_exact_one() {
-    clock.measure(world.db);
+    measureExactly();
     measure(Duration.ofMillis(100), Duration.ofHours(1));
 
     assertThat(clock.instant()).isAfter(databaseTime().plus(Duration.ofMinutes(59)));
