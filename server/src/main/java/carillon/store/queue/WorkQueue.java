@@ -286,11 +286,14 @@ public final class WorkQueue {
     private final List<Taken> taken = new ArrayList<>();
     private final Set<Integer> leftBehind = new HashSet<>(); // lanes
     private final Set<Integer> needsFull = new HashSet<>(); // lanes
-    private long wanted = -1; // until the first row is read
+    private long wanted;
+    private boolean hasHeader;
 
-    /** Every row repeats what is about the whole claim. */
+    /** Whether this is the first row: every row repeats what is about the whole claim. */
     boolean isFirstRow() {
-      return wanted < 0;
+      boolean isFirst = !hasHeader;
+      hasHeader = true;
+      return isFirst;
     }
 
     /** A row that the claim wanted had changed between its snapshot and its lock. */
@@ -594,12 +597,16 @@ public final class WorkQueue {
       /* WorkQueue.content */
       SELECT t.*
       FROM carillon.claim c
-      CROSS JOIN LATERAL (SELECT DISTINCT u.tenant FROM unnest(c.tenants) AS u (tenant)) u
+      CROSS JOIN LATERAL (
+          SELECT u.tenant, array_agg(u.task) AS tasks
+          FROM unnest(c.tenants, c.tasks) AS u (tenant, task)
+          GROUP BY u.tenant
+      ) u
       CROSS JOIN LATERAL (
           SELECT t.tenant, t.id, t.due_at, t.key, t.payload, t.target, t.retry, t.schedule, t.fire_at
           FROM carillon.task_{partition} t
           WHERE t.tenant = u.tenant
-            AND t.id = ANY (c.tasks)
+            AND t.id = ANY (u.tasks)
             AND t.state = 'PENDING'
           OFFSET 0 -- not a join: it may search the primary key without the tenant
       ) t
