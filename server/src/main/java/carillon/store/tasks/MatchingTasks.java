@@ -1,6 +1,7 @@
 package carillon.store.tasks;
 
 import carillon.model.Partition;
+import carillon.model.TaskId;
 import carillon.model.TenantId;
 import carillon.model.task.TaskState;
 import carillon.store.catalog.Audit;
@@ -10,7 +11,6 @@ import carillon.store.catalog.Partitions;
 import carillon.store.db.Column;
 import carillon.store.db.DbClock;
 import carillon.store.db.Sql;
-import carillon.store.db.Transitions;
 import carillon.store.db.Tx;
 import java.sql.ResultSet;
 import java.sql.SQLException;
@@ -446,35 +446,6 @@ final class MatchingTasks {
     return runs.stream().mapToInt(Run::tasks).sum();
   }
 
-  private static final String CANCEL =
-      """
-      /* MatchingTasks.cancel */
-      WITH %s, %s, taken AS (
-          DELETE FROM carillon.queue_{partition} q
-          USING queued
-          WHERE q.ctid = queued.row_id
-          RETURNING queued.tenant, q.id
-      ), cancelled AS (
-          UPDATE carillon.task_{partition} t
-          SET state = 'CANCELLED',
-              ready_at = NULL,
-              finished_at = clock_timestamp(),
-              version = t.version + 1
-          FROM taken
-          WHERE t.tenant = taken.tenant
-            AND t.id = taken.id
-            AND t.state = 'PENDING'
-          RETURNING t.tenant, t.id, t.partition, t.lane, t.attempt, t.fence
-      ), trail AS (
-          INSERT INTO carillon.transition_{partition} (tenant, task, partition, at, from_state, to_state, fence, who)
-          SELECT tenant, id, partition, clock_timestamp(), 'PENDING', 'CANCELLED', fence, ?
-          FROM cancelled
-      )
-      SELECT id, lane, attempt
-      FROM cancelled
-      """
-          .formatted(LOCKED, QUEUED);
-
   private static final String REQUEST_CANCEL =
       """
       /* MatchingTasks.requestCancel */
@@ -494,7 +465,8 @@ final class MatchingTasks {
 
   /**
    * Requests the cancel of running tasks both before and after it cancels the waiting ones: a task
-   * that is claimed or released in between is caught by one of the three statements.
+   * that is claimed in between, or released, is caught by one of the three statements. One that is
+   * claimed and released again may be missed, and is not counted.
    */
   BulkResult cancel(
       Tx tx, TenantId tenant, TaskFilter filter, BulkResult.@Nullable Place from, String who) {
@@ -520,18 +492,10 @@ final class MatchingTasks {
 
   private static int cancel(
       Tx tx, TenantId tenant, Partition partition, List<UUID> tasks, String who) {
-    Column ids = Column.uuids(tasks, id -> id);
-    List<Transitions.Moved> moved = new ArrayList<>();
-    tx.queryTogether(
-        lock(tenant, partition, ids),
-        Tx.Query.of(
-            Sql.forPartition(CANCEL, partition),
-            row -> moved.add(Sql.moved(row, TaskState.PENDING, TaskState.CANCELLED)),
-            ids,
-            tenant,
-            who));
-    tx.moved(moved);
-    return moved.size();
+    List<TaskCancels.Task> found =
+        tasks.stream().map(id -> new TaskCancels.Task(tenant, new TaskId(id))).toList();
+    return TaskCancels.cancelWaiting(tx, partition, found, new TaskCancels.Because(who, null))
+        .size();
   }
 
   private static int requestCancel(Tx tx, Search search) {

@@ -11,6 +11,7 @@ import carillon.store.db.Tx;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Comparator;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -20,8 +21,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Cancels tasks of any tenants by id. Like the cancel of a single task, it locks the row of each
- * task, then its row of the queue, and checks the state under these locks. Rows are locked in the
- * order of their ids.
+ * task, then its row of the queue, and checks the state under these locks. Unless the caller gives
+ * another order, rows are locked in the order of their ids.
  */
 public final class TaskCancels {
 
@@ -137,23 +138,34 @@ public final class TaskCancels {
 
   private static Set<TaskId> cancelWaiting(
       Tx tx, Collection<Task> tasks, int lastFence, Because because) {
-    List<Transitions.Moved> moved = new ArrayList<>();
+    Set<TaskId> cancelled = new HashSet<>();
     byPartition(tasks)
         .forEach(
-            (partition, some) -> {
-              Column tenants = Column.ints(some, task -> task.tenant().value());
-              Column ids = Column.uuids(some, task -> task.id().value());
-              tx.queryTogether(
-                  Tx.Query.of(Sql.forPartition(LOCK, partition), _ -> {}, tenants, ids, lastFence),
-                  Tx.Query.of(
-                      Sql.forPartition(CANCEL_WAITING, partition),
-                      row -> moved.add(Sql.moved(row, TaskState.PENDING, TaskState.CANCELLED)),
-                      tenants,
-                      ids,
-                      lastFence,
-                      because.who(),
-                      because.reason()));
-            });
+            (partition, some) ->
+                cancelled.addAll(cancelWaiting(tx, partition, some, lastFence, because)));
+    return cancelled;
+  }
+
+  /** Cancels the waiting tasks of a partition, locks them in this order, and returns their ids. */
+  static Set<TaskId> cancelWaiting(Tx tx, Partition partition, List<Task> tasks, Because because) {
+    return cancelWaiting(tx, partition, tasks, Integer.MAX_VALUE, because);
+  }
+
+  private static Set<TaskId> cancelWaiting(
+      Tx tx, Partition partition, List<Task> tasks, int lastFence, Because because) {
+    Column tenants = Column.ints(tasks, task -> task.tenant().value());
+    Column ids = Column.uuids(tasks, task -> task.id().value());
+    List<Transitions.Moved> moved = new ArrayList<>();
+    tx.queryTogether(
+        Tx.Query.of(Sql.forPartition(LOCK, partition), _ -> {}, tenants, ids, lastFence),
+        Tx.Query.of(
+            Sql.forPartition(CANCEL_WAITING, partition),
+            row -> moved.add(Sql.moved(row, TaskState.PENDING, TaskState.CANCELLED)),
+            tenants,
+            ids,
+            lastFence,
+            because.who(),
+            because.reason()));
     tx.moved(moved);
     return moved.stream().map(Transitions.Moved::id).collect(Collectors.toSet());
   }
