@@ -19,6 +19,7 @@ import carillon.store.queue.HeldClaims;
 import carillon.store.queue.PullQueue;
 import carillon.store.queue.WorkQueue;
 import carillon.store.queue.WorkReport;
+import carillon.store.tasks.TaskFilter;
 import carillon.store.tasks.TaskPatch;
 import carillon.store.tasks.TaskStory;
 import carillon.store.tasks.TaskView;
@@ -64,7 +65,9 @@ class InterleavingTest {
     RETRY,
     REAP,
     CANCEL,
+    CANCEL_MATCHING,
     CANCEL_IN_SQL,
+    APPLY_CANCEL_REQUESTS,
     EDIT_PAYLOAD,
     POSTPONE,
     RUN_NOW,
@@ -77,6 +80,7 @@ class InterleavingTest {
     WAITING_TOO_LATE,
     HELD,
     HELD_TOO_LATE,
+    HELD_AND_CANCELLED_IN_SQL,
     LAPSED,
     LAPSED_AND_CANCEL_REQUESTED;
 
@@ -116,6 +120,7 @@ class InterleavingTest {
         heldByOld = true;
       }
       lapsed = start.isLapsed();
+      cancelRequestedInSql = start == Start.HELD_AND_CANCELLED_IN_SQL;
       if (start == Start.LAPSED_AND_CANCEL_REQUESTED) {
         requestCancel();
       }
@@ -143,7 +148,7 @@ class InterleavingTest {
 
     /** After the leader has applied the cancels that were requested in SQL. */
     Model afterCancelRequests() {
-      return cancelRequestedInSql ? after(Step.CANCEL) : this;
+      return after(Step.APPLY_CANCEL_REQUESTS);
     }
 
     private void apply(Step step) {
@@ -156,13 +161,14 @@ class InterleavingTest {
         case RELEASE -> runIf(heldByOld, this::release);
         case RETRY -> runIf(heldByOld, () -> retry(false));
         case REAP -> runIf(lapsed, () -> retry(true));
-        case CANCEL -> {
-          runIf(state == TaskState.RUNNING, this::requestCancel);
-          runIf(waits, () -> end(TaskState.CANCELLED));
-        }
+        case CANCEL, CANCEL_MATCHING -> cancel();
         case CANCEL_IN_SQL -> {
           cancelRequestedInSql |= state == TaskState.RUNNING;
           runIf(waits, () -> end(TaskState.CANCELLED));
+        }
+        case APPLY_CANCEL_REQUESTS -> {
+          runIf(cancelRequestedInSql, this::cancel);
+          cancelRequestedInSql = false;
         }
         case EDIT_PAYLOAD -> runIf(waits, () -> edit(EDITED, ready));
         case POSTPONE -> {
@@ -202,6 +208,14 @@ class InterleavingTest {
       heldByOld = false;
       lapsed = false;
       version++;
+    }
+
+    private void cancel() {
+      if (state == TaskState.RUNNING) {
+        requestCancel();
+      } else if (state == TaskState.PENDING) {
+        end(TaskState.CANCELLED);
+      }
     }
 
     private void requestCancel() {
@@ -298,6 +312,9 @@ class InterleavingTest {
     if (start == Start.LAPSED_AND_CANCEL_REQUESTED) {
       world.cancel(id);
     }
+    if (start == Start.HELD_AND_CANCELLED_IN_SQL) {
+      world.sql("SELECT carillon.cancel('t', 'k')");
+    }
     return new Subject(id, lane, old, new ArrayList<>());
   }
 
@@ -346,6 +363,9 @@ class InterleavingTest {
                   Duration.ofMinutes(1));
       case REAP -> reap(tx, id);
       case CANCEL -> world.tasks.cancel(tx, World.TENANT, id, "test", null);
+      case CANCEL_MATCHING ->
+          world.tasks.cancelMatching(tx, World.TENANT, TaskFilter.ALL, null, "test");
+      case APPLY_CANCEL_REQUESTS -> Expiry.applyCancelRequests(tx, 10);
       case CANCEL_IN_SQL ->
           tx.query("/* test */ SELECT carillon.cancel('t', 'k')", row -> row.getInt(1));
       case EDIT_PAYLOAD -> edit(tx, id, new TaskPatch(null, null, EDITED, null, null, null));
@@ -499,9 +519,14 @@ class InterleavingTest {
     return overlaps.stream();
   }
 
-  /** Only a task that is too late expires. */
+  /** Only a task that is too late expires, and only a request that was made before is applied. */
   static Stream<Overlap> overlaps() {
-    return allOverlaps().filter(overlap -> overlap.start().isTooLate() == overlap.has(Step.EXPIRE));
+    return allOverlaps()
+        .filter(overlap -> overlap.start().isTooLate() == overlap.has(Step.EXPIRE))
+        .filter(
+            overlap ->
+                (overlap.start() == Start.HELD_AND_CANCELLED_IN_SQL)
+                    == overlap.has(Step.APPLY_CANCEL_REQUESTS));
   }
 
   @ParameterizedTest

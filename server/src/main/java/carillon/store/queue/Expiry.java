@@ -148,6 +148,10 @@ public final class Expiry {
 
   /** Cancels tasks whose cancel was requested in SQL while they ran; returns the request count. */
   public int applyCancelRequests(int limit) {
-    return db.inTransaction(tx -> CancelRequests.apply(tx, limit));
+    return db.inTransaction(tx -> applyCancelRequests(tx, limit));
+  }
+
+  public static int applyCancelRequests(Tx tx, int limit) {
+    return CancelRequests.apply(tx, limit);
   }
 }
