@@ -29,6 +29,7 @@ class ClaimFormsTest {
       Claimer claimer =
           node.claimer(new Seats(10), Claimer.Lanes.ALL, (tasks, _) -> started.addAll(tasks));
       TaskId first = world.create(keyed("a"));
+      world.awaitDue(first);
       claimer.claimOnce(); // leaves the task and learns that its lane needs the full form
       assertThat(started).isEmpty();
       claimer.claimOnce();
@@ -36,6 +37,7 @@ class ClaimFormsTest {
 
       TaskId keyed = world.create(keyed("b"));
       TaskId plain = world.create(PLAIN);
+      world.awaitDue(plain);
       claimer.claimOnce();
 
       assertThat(started).extracting(ClaimedTask::id).contains(keyed, plain);

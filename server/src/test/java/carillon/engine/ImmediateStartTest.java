@@ -176,11 +176,6 @@ class ImmediateStartTest {
     assertThat(delivered()).doesNotContain(id);
   }
 
-  private void awaitDue(TaskId id) {
-    String isDue = "carillon.task WHERE id = '%s' AND ready_at <= clock_timestamp()".formatted(id);
-    await().until(() -> count(isDue) == 1);
-  }
-
   // ---- A task that starts immediately ----
 
   @Test
@@ -270,7 +265,7 @@ class ImmediateStartTest {
     world.tasks.claimImmediately(_ -> List.of());
     TaskId claimed = world.create(task);
     assertThat(wasQueued(claimed)).isTrue();
-    awaitDue(claimed);
+    world.awaitDue(claimed);
     claimer.claimOnce();
     await().until(() -> delivered().size() == 2);
 
@@ -323,11 +318,11 @@ class ImmediateStartTest {
 
   @Test
   void a_task_that_is_due_later_waits() {
-    Instant dueAt = world.clock.instant().plusMillis(200);
+    Instant dueAt = world.clock.instant().plusSeconds(1);
     TaskId id = world.create(TestTask.of("t").payload("{}").target(HTTP).dueAt(dueAt).build());
     assertWaits(id);
 
-    awaitDue(id);
+    world.awaitDue(id);
     claimer.claimOnce();
 
     await().until(() -> delivered().contains(id));
@@ -507,7 +502,7 @@ class ImmediateStartTest {
   void a_task_does_not_overtake_others_of_its_lane_that_the_claimer_has_not_seen_yet() {
     world.tasks.claimImmediately(_ -> List.of());
     TaskId earlier = world.create(task("t"));
-    awaitDue(earlier);
+    world.awaitDue(earlier);
     world.tasks.claimImmediately(claimer);
 
     assertWaits(world.create(task("t")));
@@ -522,7 +517,7 @@ class ImmediateStartTest {
     world.tasks.claimImmediately(_ -> List.of());
     List<TaskId> busy =
         IntStream.range(0, 2 * SEATS).mapToObj(_ -> world.create(task("busy"))).toList();
-    busy.forEach(this::awaitDue);
+    busy.forEach(world::awaitDue);
     world.tasks.claimImmediately(claimer);
 
     claimer.claimOnce();
@@ -551,11 +546,11 @@ class ImmediateStartTest {
             Claimer.Lanes.ALL,
             (tasks, nodeId) -> {
               if (isPassing.get()) {
-                awaitDue(createWaiting("steady"));
+                world.awaitDue(createWaiting("steady"));
               }
               node.dispatcher.send(tasks, nodeId);
             });
-    awaitDue(createWaiting("steady"));
+    world.awaitDue(createWaiting("steady"));
 
     Pass pass = steady.claimOnce();
     isPassing.set(false);
@@ -1067,7 +1062,7 @@ class ImmediateStartTest {
     assertThat(claimer.claimOnce().delay()).isPositive().isLessThanOrEqualTo(ahead);
     assertWaits(id);
 
-    awaitDue(id);
+    world.awaitDue(id);
     claimer.claimOnce();
 
     await().until(() -> delivered().contains(id));
