@@ -277,9 +277,14 @@ class InterleavingTest {
   }
 
   private Subject subject(Start start, @Nullable String concurrencyKey) {
-    for (String table : List.of("task", "queue", "claim", "running_key", "cancel_request")) {
-      world.sql("DELETE FROM carillon." + table);
-    }
+    world.sql(
+        """
+        DELETE FROM carillon.task;
+        DELETE FROM carillon.queue;
+        DELETE FROM carillon.claim;
+        DELETE FROM carillon.running_key;
+        DELETE FROM carillon.cancel_request
+        """);
     TaskId id =
         world.create(
             TestTask.of("t")
@@ -325,7 +330,12 @@ class InterleavingTest {
         UPDATE carillon.task
         SET due_at = now() - interval '2 s',
             ready_at = now() - interval '2 s',
-            expires_at = %s
+            expires_at = %s;
+        UPDATE carillon.queue q
+        SET ready_at = t.ready_at,
+            expires_at = t.expires_at
+        FROM carillon.task t
+        WHERE t.id = q.id
         """
             .formatted(start == Start.WAITING_TOO_LATE ? "now() - interval '1 s'" : "NULL"));
   }
