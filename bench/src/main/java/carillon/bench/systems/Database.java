@@ -44,7 +44,12 @@ public record Database(
 
   private static final String PARTITIONED =
       """
-      SELECT coalesce(string_agg('ONLY ' || c.oid::regclass::text, ', '), '')
+      SELECT coalesce(
+                 string_agg(
+                     CASE WHEN current_setting('server_version_num')::int >= 180000 THEN 'ONLY ' ELSE '' END
+                         || c.oid::regclass::text,
+                     ', '),
+                 '')
       FROM pg_class c
       WHERE c.relkind = 'p'
       """;
