@@ -31,7 +31,7 @@ ifdef T
 test:
 	@tools/test '$(T)'
 else
-test: fmt-check ## check the formatting, install what the tests need and run all of them, 13 minutes; T=EngineTest runs one
+test: fmt-check ## check the formatting, install what the tests need and run all of them, 15 minutes; T=EngineTest runs one
 	@tools/packages
 	@tools/ui/run check
 	@tools/mvn -T 2 verify
