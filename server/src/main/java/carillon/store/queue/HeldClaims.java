@@ -20,12 +20,16 @@ import java.time.Instant;
 import java.time.LocalDate;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.SortedMap;
+import java.util.TreeMap;
 import java.util.UUID;
 import java.util.function.BiFunction;
+import java.util.function.Function;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -306,11 +310,27 @@ public final class HeldClaims {
       """;
 
   /**
-   * Deletes the claims that hold no more tasks.
+   * Deletes the claims of these tasks that hold no more tasks.
    *
-   * @param ended how many tasks of each have just ended; in the order in which claims are locked
+   * @param hasEnded whether the task has ended in this transaction: a claim that ends as a whole
+   *     needs no search for others
    */
-  static void retireOver(Tx tx, Partition partition, SortedMap<UUID, Integer> ended) {
+  static <T> void retireOver(
+      Tx tx,
+      Collection<T> tasks,
+      Function<T, TaskId> id,
+      Function<T, Lease> lease,
+      Predicate<T> hasEnded) {
+    SortedMap<Partition, SortedMap<UUID, Integer>> ended = new TreeMap<>(); // as claims are locked
+    for (T task : tasks) {
+      ended
+          .computeIfAbsent(id.apply(task).partition(), _ -> new TreeMap<>())
+          .merge(lease.apply(task).claim(), hasEnded.test(task) ? 1 : 0, Integer::sum);
+    }
+    ended.forEach((partition, claims) -> retireOver(tx, partition, claims));
+  }
+
+  private static void retireOver(Tx tx, Partition partition, SortedMap<UUID, Integer> ended) {
     List<Map.Entry<UUID, Integer>> claims = List.copyOf(ended.entrySet());
     tx.update(
         Sql.forPartition(RETIRE_OVER, partition),

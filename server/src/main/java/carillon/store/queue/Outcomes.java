@@ -27,7 +27,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
-import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.UUID;
 import java.util.function.Supplier;
@@ -226,18 +225,12 @@ public final class Outcomes {
    */
   private static void retireIfEnded(
       Tx tx, List<Attempted> attempted, Written written, Set<UUID> over) {
-    SortedMap<Partition, SortedMap<UUID, Integer>> ended = new TreeMap<>();
-    for (Attempted each : attempted) {
-      if (over.contains(each.lease().claim())) {
-        ended
-            .computeIfAbsent(each.id().partition(), _ -> new TreeMap<>())
-            .merge(
-                each.lease().claim(),
-                written.states().containsKey(each.id()) ? 1 : 0,
-                Integer::sum);
-      }
-    }
-    ended.forEach((partition, claims) -> HeldClaims.retireOver(tx, partition, claims));
+    HeldClaims.retireOver(
+        tx,
+        attempted.stream().filter(each -> over.contains(each.lease().claim())).toList(),
+        Attempted::id,
+        Attempted::lease,
+        each -> written.states().containsKey(each.id()));
   }
 
   /** Saves outcomes that the holders report. */

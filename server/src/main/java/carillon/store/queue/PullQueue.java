@@ -17,7 +17,6 @@ import carillon.store.db.Tx;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
-import java.util.Collection;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -26,9 +25,6 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
-import java.util.SortedMap;
-import java.util.TreeMap;
-import java.util.UUID;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
@@ -195,22 +191,12 @@ public final class PullQueue {
                 accepted.putAll(current(tx, tenant, partition, some, types, ends)));
     // The tasks of all partitions before any claim: see the lock order in Outcomes.
     accepted.keySet().retainAll(outcomes.finishReported(tx, ends, who).states().keySet());
-    retireOver(tx, accepted.values());
+    HeldClaims.retireOver(tx, accepted.values(), WorkReport::id, WorkReport::lease, _ -> true);
     List<Boolean> results = new ArrayList<>();
     for (WorkReport report : reports) {
       results.add(accepted.remove(report.id(), report));
     }
     return results;
-  }
-
-  private static void retireOver(Tx tx, Collection<WorkReport> accepted) {
-    SortedMap<Partition, SortedMap<UUID, Integer>> ended = new TreeMap<>();
-    for (WorkReport report : accepted) {
-      ended
-          .computeIfAbsent(report.id().partition(), _ -> new TreeMap<>())
-          .merge(report.lease().claim(), 1, Integer::sum);
-    }
-    ended.forEach((partition, claims) -> HeldClaims.retireOver(tx, partition, claims));
   }
 
   /** The reports with the current lease of their task; adds the outcome of each to {@code ends}. */
